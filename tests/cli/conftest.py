@@ -10,6 +10,31 @@ from tests.support.plugin_fixtures import plugin, search
 
 __all__ = ["plugin", "search"]
 
+OWN = """
+    '''A study of nothing.'''
+    from pathlib import Path
+    from bsjax import Score, benchmark_registry, model_registry
+
+    class Own:
+        '''It gives one half
+        to everybody.
+
+        Nobody knows why.'''
+
+        identifier, version, parent, bibtex, ceiling = "Doe2026-half", 3, "IT", "", Score(1.0)
+
+        def __call__(self, candidate):
+            Path(__file__).with_name("scored").touch()
+            return Score(0.5)
+
+    class Model:
+        identifier = "doe-net"
+        visual_degrees = start_recording = start_task = look_at = lambda self, *arguments: 8
+
+    benchmark_registry["Doe2026-half"] = Own
+    model_registry["doe-net"] = Model
+"""
+
 
 @pytest.fixture
 def store(tmp_path, monkeypatch):

@@ -66,9 +66,7 @@ def test_prune_says_what_it_frees(cache):
     [
         ([], "say what to remove: --max-size 10GB, --unused-for 30d, --model NAME or --all"),
         (["--all", "--model", "vit"], "--all removes everything: leave out the other options"),
-        (["--unused-for", "long"], "--unused-for needs a time such as 12h, 30d or 4w, got 'long'"),
         (["--unused-for", "999999999999d"], "--unused-for needs a time of at most 100 years, got '999999999999d'"),
-        (["--max-size", "lots"], "expected a size in bytes"),
     ],
 )
 def test_prune_removes_nothing_that_it_was_not_asked_to(cache, arguments, message):
@@ -91,13 +89,6 @@ def test_verify_names_what_is_damaged_and_removes_it_if_asked(cache):
     done = run("verify", "--delete")
     assert (done.exit_code, done.stdout) == (1, expected + " (removed)\n")
     assert run("verify").stdout == "1 entry, all intact\n"
-
-
-@pytest.mark.slow
-def test_as_a_process(cache):
-    keep(cache, "vit", "a")
-    done = run_command("cache", "ls", errors=True)
-    assert (done.returncode, done.stderr) == (0, "") and len(done.stdout.splitlines()) == 2
 
 
 @pytest.mark.slow

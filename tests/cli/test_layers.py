@@ -33,11 +33,3 @@ def test_scores_by_layer_and_the_choice_are_printed_and_kept(tmp_path):
     assert row == {"region": "V1", "layer": "complex", "score": by_layer["complex"][0].rstrip("*")}
     assert json.loads((tmp_path / "map.json").read_text())["V4"] == "complex"
     assert (tmp_path / "profile.png").stat().st_size > 10_000
-
-
-@pytest.mark.slow
-def test_a_single_layer_is_noted():
-    done = layers("gabor-v1", "--layers", "complex", "-b", "V1=Simulated.V1-cka", "--no-nested")
-    assert done.exit_code == 0
-    assert "bsjax: V1: there was one layer to choose from" in done.stderr
-    assert done.stdout.splitlines()[-1].split()[4:8] == ["-", "-", "-", "-"]

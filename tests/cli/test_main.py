@@ -23,13 +23,6 @@ def bsjax(*arguments, **changes):
     return run_command(*arguments, env={**os.environ, **changes})
 
 
-def one_line(done):
-    """The only line on stderr."""
-    [line] = done.stderr.splitlines()
-    assert done.stdout == ""
-    return line
-
-
 def modules_of(*arguments):
     """The modules that a command imports, which take most of its time: a clock would say how busy the machine is."""
     code = (
@@ -44,7 +37,7 @@ def modules_of(*arguments):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["results", "ls", "--help"], ["list", "models", "--published"], ["list", "benchmarks"], ["list", "data"]],
+    [["results", "ls", "--help"], ["list", "models", "--published"], ["list", "data"]],
 )
 def test_what_needs_no_score_is_quick(arguments):
     modules = modules_of(*arguments)
@@ -83,25 +76,18 @@ def test_lists_have_a_line_on_each(kind, names):
 
 
 def test_help_and_version():
-    assert "score" in bsjax("--help").stdout and "list" in bsjax("--help").stdout
+    shown = bsjax("--help").stdout
+    assert "score" in shown and "list" in shown
     assert re.fullmatch(r"bsjax \d+\.\d+\.\d+\n", bsjax("--version").stdout)
-    nothing = bsjax()
-    assert "Usage:" in nothing.stdout + nothing.stderr
     wrong = bsjax("score", "--modle", "pixels")
     assert wrong.returncode == 2 and wrong.stdout == "" and wrong.stderr and "Traceback" not in wrong.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--model", "gabr-v1"], "bsjax: unknown model 'gabr-v1'; nearest: gabor-v1; see `bsjax list models`"),
-        (["--json", "."], "bsjax: --json needs a file that can be written: . is a folder"),
-    ],
-)
-def test_an_error_is_one_line_and_exit_code_1(arguments, message):
-    done = bsjax("score", *arguments)
-    assert done.returncode == 1
-    assert one_line(done).startswith(message)
+def test_an_error_is_one_line_and_exit_code_1():
+    done = bsjax("score", "--model", "gabr-v1")
+    assert done.returncode == 1 and done.stdout == ""
+    [line] = done.stderr.splitlines()
+    assert line.startswith("bsjax: unknown model 'gabr-v1'; nearest: gabor-v1; see `bsjax list models`")
 
 
 @pytest.fixture(scope="module")
@@ -115,23 +101,13 @@ def scored(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_a_failing_pair_is_reported_and_the_others_are_scored(scored):
+def test_the_table_goes_to_stdout_and_progress_and_a_failing_pair_to_stderr(scored):
     done, _ = scored
-    assert done.returncode == 1
-    errors = [line for line in done.stderr.splitlines() if line.startswith("bsjax: ")]
-    assert len(errors) == 1
-    assert errors[0].startswith("bsjax: pixels on Cowley2026.V4-ridge: ") and "nowhere" in errors[0]
-    assert "Traceback" not in done.stderr
-
-
-@pytest.mark.slow
-def test_the_table_goes_to_stdout_and_progress_to_stderr(scored):
-    done, _ = scored
-    header, row = (line.split() for line in done.stdout.splitlines()[:2])
-    assert header == ["model", "benchmark", "raw", "ceiling", "score", *"± error 95 % interval".split(), "units", "s"]
-    assert row[:2] == ["pixels", "Simulated.V1-ridge"]
-    assert all(re.fullmatch(r"-?\d\.\d{3}\*?", number) for number in row[2:6])
-    assert re.fullmatch(r"-?\d\.\d{3}\.\.-?\d\.\d{3}", row[6]) and row[7] == "96"
+    [error] = [line for line in done.stderr.splitlines() if line.startswith("bsjax: ")]
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert error.startswith("bsjax: pixels on Cowley2026.V4-ridge: ") and "nowhere" in error
+    row = done.stdout.splitlines()[1].split()
+    assert row[:2] == ["pixels", "Simulated.V1-ridge"] and row[7] == "96"
     assert "\x1b" not in done.stdout + done.stderr
     assert re.search(r"^\[2/2\] pixels on Simulated.V1-ridge: \d+\.\d s$", done.stderr, re.MULTILINE)
     for said in ("r²/c", "internal consistency", "480 stimuli, sha256:", "float64 on cpu", "10 splits"):

@@ -10,35 +10,17 @@ import pytest
 from typer.testing import CliRunner
 
 from bsjax.cli import app
+from tests.cli.conftest import OWN
 from tests.support.forked import run_command
 
 COMMAND = f'"{sys.executable}" -c "from bsjax.cli import main; main()"'
-PLUGIN = """
-from pathlib import Path
-from bsjax import Score, benchmark_registry, model_registry
-
-class Half:
-    identifier, version, parent, bibtex, ceiling = "Doe2026-half", 1, "IT", "", Score(1.0)
-
-    def __call__(self, candidate):
-        Path(__file__).with_name("scored").touch()
-        return Score(0.5)
-
-class Model:
-    identifier = "doe-net"
-    visual_degrees = start_recording = start_task = look_at = lambda self, *arguments: 8
-
-benchmark_registry["Doe2026-half"] = Half
-model_registry["doe-net"] = Model
-"""
 ASKED = "--plugins plugins score -m doe-net -b Doe2026-half"
 SCORE = f"{COMMAND} {ASKED}"
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    (tmp_path / "plugins" / "doe").mkdir(parents=True)
-    (tmp_path / "plugins" / "doe" / "__init__.py").write_text(PLUGIN)
+def here(tmp_path, plugin, monkeypatch):
+    plugin("doe", OWN)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BSJAX_PLUGINS", "")  # what commands in this process add goes again
     return tmp_path
@@ -70,7 +52,6 @@ def test_json_to_stdout_is_followed_by_the_table(here):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--json", "no/such/" + "x" * 300], "--json needs a file that can be written: no/such/xxx"),
         (["--json", "plugins"], "--json needs a file that can be written: plugins is a folder"),
         (["--json", "file/a.json"], "--json needs a file that can be written: file/a.json cannot be written: Not a"),
         (["--json", "a.png", "--figure", "./a.png"], "--json and --figure both name a.png: give each a file of its"),
@@ -94,10 +75,7 @@ def test_the_table_is_printed_if_writing_fails_later(here):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "redirection", "reason"),
-    [
-        ("list models", ">&-", "Bad file descriptor"),
-        ("cache size", "> full", "No space left on"),
-    ],
+    [("list models", ">&-", "Bad file descriptor"), ("cache size", "> full", "No space left on")],
 )
 def test_what_is_not_printed_is_said(here, command, redirection, reason):
     if "full" in redirection:

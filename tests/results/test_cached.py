@@ -15,11 +15,6 @@ import xarray as xr
 import bsjax
 from bsjax import NeuroidAssembly, Score, StimulusSet
 
-LABELS = {
-    "stimulus_id": ("presentation", ["a", "b"]),
-    "object_name": ("presentation", np.array(["x", None], object)),
-    "neuroid_id": ("neuroid", np.array([1, 2, 3], np.int16)),
-}
 VALUES = [
     None,
     0.5,
@@ -31,6 +26,9 @@ VALUES = [
     np.array(["2026-01-01"], "datetime64[ns]"),
     {"nested": (np.arange(3), [np.float32(2.0)])},
     xr.DataArray(np.eye(2, dtype=np.float32), {"split": [0, 1]}, ["split", "unit"], "raw", {"bins": (70, 170)}),
+    NeuroidAssembly(np.eye(2), {"object_name": ("presentation", ["x", None])}, ["presentation", "neuroid"]),
+    Score(0.5, error=0.1, provenance={"model": "pixels"}),
+    jnp.arange(3),
 ]
 
 
@@ -38,7 +36,7 @@ VALUES = [
 def counted():
     calls = []
 
-    def kept(values, **settings):
+    def kept(values):
         @bsjax.cached(version=uuid.uuid4().hex)
         def call(number):
             calls.append(number)
@@ -66,16 +64,6 @@ def same(one, other):
 def test_what_is_kept_comes_back_as_it_was(counted, value):
     call, calls = counted(value)
     assert same(call(1), value) and same(call(1), value) and calls == [1]
-
-
-def test_assemblies_scores_and_arrays_of_jax_keep_their_kind(counted):
-    assembly = NeuroidAssembly(np.arange(6.0).reshape(2, 3), coords=LABELS, dims=["presentation", "neuroid"])
-    score = Score(0.5, error=0.1, provenance={"model": "pixels"})
-    call, calls = counted({"assembly": assembly, "score": score, "jax": jnp.arange(3)})
-    call(1)
-    again = call(1)
-    assert calls == [1] and again["score"] == score
-    assert same(assembly, again["assembly"]) and isinstance(again["jax"], jax.Array)
 
 
 def test_other_arguments_and_defaults_are_other_calls():
@@ -162,8 +150,7 @@ def test_it_can_be_switched_off_and_a_damaged_file_is_made_again(counted, monkey
     assert calls == [1, 1]
     [file] = (tmp_path / "functions").rglob("*.npz")
     file.write_bytes(file.read_bytes()[:100])
-    np.testing.assert_array_equal(call(1), np.arange(3))
-    assert calls == [1, 1, 1] and same(call(1), np.arange(3)) and len(calls) == 3
+    assert same(call(1), np.arange(3)) and calls == [1, 1, 1] and same(call(1), np.arange(3)) and len(calls) == 3
 
 
 def test_stimulus_sets_come_back_and_are_made_again_where_their_files_are_gone(counted, tmp_path):

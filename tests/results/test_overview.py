@@ -69,14 +69,16 @@ def test_entries_are_found_by_the_beginnings_of_their_keys(store):
     run = store.begin_run(1)
     key, failed = add(store, 0.1, day=1, task=Task(run, "a", "a")), fail(store, "no\ndata", day=2)
     found = entry(store, key[:10])
-    assert (found["key"], found["state"], found["score"], found["run_id"], found["cell"]) == (
-        key,
-        "scored",
-        0.1,
-        run,
-        "a",
-    )
-    assert (found["model"], found["benchmark"], found["version"]) == ("pixels", "Doe-pls", 1)
+    expected = {
+        "key": key,
+        "state": "scored",
+        "score": 0.1,
+        "run_id": run,
+        "cell": "a",
+        "model": "pixels",
+        "version": 1,
+    }
+    assert {name: found[name] for name in expected} == expected and found["benchmark"] == "Doe-pls"
     found = entry(store, failed)
     assert (found["key"], found["state"], found["error"], found["model"]) == (failed, "failed", "no data", "pixels")
     with pytest.raises(KeyError, match="no score or failure has a key that begins with"):

@@ -15,6 +15,7 @@ from bsjax.results import ResultStore
 from bsjax.scoring import score, score_grid
 from bsjax.scoring.sinks import IntoStore
 
+pytestmark = pytest.mark.filterwarnings("ignore:the (smallest|largest) penalty")
 N, VOXELS = 60, (5, 4, 6)
 IDS = [f"image{number:02d}" for number in range(N)]
 LATENTS = np.random.default_rng(0).normal(size=(N, 6))
@@ -81,7 +82,6 @@ def close(one, other):
     return one == pytest.approx(other, rel=1e-9, abs=1e-12, nan_ok=True) if isinstance(one, float) else one == other
 
 
-@pytest.mark.filterwarnings("ignore:the (smallest|largest) penalty")
 def test_subjects_are_fitted_at_once_with_the_scores_of_single_cells(model, fits, tmp_path):
     subjects = [benchmark(subject) for subject in range(3)]
     grid = score_grid(model, subjects, store=tmp_path / "results.db")
@@ -92,7 +92,6 @@ def test_subjects_are_fitted_at_once_with_the_scores_of_single_cells(model, fits
     assert fits[1:] == list(VOXELS)
 
 
-@pytest.mark.filterwarnings("ignore:the (smallest|largest) penalty")
 def test_only_benchmarks_of_the_same_metric_are_fitted_at_once_and_no_more_than_fit_in_memory(model, fits):
     subjects = [benchmark(0), benchmark(1, alphas=(0.5, 5.0)), benchmark(2)]
     score(model, subjects, store=None)
@@ -102,14 +101,13 @@ def test_only_benchmarks_of_the_same_metric_are_fitted_at_once_and_no_more_than_
     assert fits[2:] == [VOXELS[0] + VOXELS[1], VOXELS[2]]
 
 
-@pytest.mark.filterwarnings("ignore:the (smallest|largest) penalty")
 def test_a_subject_that_fails_does_not_fail_the_others(model, tmp_path):
     grid = score_grid(model, [benchmark(0), benchmark(1, damaged=True)], store=tmp_path / "results.db")
     states = {done.benchmark: done.state for done in grid.done}
     assert states == {"Doe2026.subject0": "scored", "Doe2026.subject1": "failed"}
 
 
-@pytest.mark.filterwarnings("ignore:the (smallest|largest) penalty", "ignore:another command")
+@pytest.mark.filterwarnings("ignore:another command")
 def test_registered_subjects_are_fitted_at_once_except_one_that_another_command_computes(
     model, fits, tmp_path, monkeypatch
 ):
@@ -133,7 +131,6 @@ def test_registered_subjects_are_fitted_at_once_except_one_that_another_command_
             assert close(plain(grid.score("net", name)), plain(benchmark(subject)(model)))
 
 
-@pytest.mark.filterwarnings("ignore:the (smallest|largest) penalty")
 def test_subjects_that_were_fitted_at_once_are_found_in_the_store(model, tmp_path, monkeypatch):
     """Nothing of bsjax is replaced here, as scores of replaced code are not taken from the store."""
     names = [f"Doe2026.subject{subject}" for subject in range(2)]

@@ -22,7 +22,6 @@ ON_DEVICE = {"batch_size": 8, "cache": None, "keep_on_device": True}
 METRICS = {
     "pls": {"n_components": 3, **UNSTRATIFIED},
     "ridge": UNSTRATIFIED,
-    "neuron_to_neuron": UNSTRATIFIED,
     "rdm": {},
     "cka_cv": UNSTRATIFIED,
 }
@@ -95,13 +94,7 @@ def test_activations_stay_where_they_are_until_the_score(shown, target, name):
 def test_a_copy_that_is_not_asked_for_is_seen(model, shown):
     values = model(shown, next(iter(model.layers()))).data
     total = jnp.sum(values)
-    # Functions that look NumPy's up when they are called, as it is watched from then on.
-    for copy in (
-        lambda x: np.asarray(x),
-        lambda x: np.isfinite(x),
-        lambda x: x.tolist(),
-        lambda x: xr.DataArray(x).values,
-    ):
+    for copy in (lambda x: np.isfinite(x), lambda x: xr.DataArray(x).values):
         with explicit_transfers(), pytest.raises(ImplicitTransfer):
             copy(values)
     with explicit_transfers(), pytest.raises(ImplicitTransfer):

@@ -59,7 +59,6 @@ def test_a_benchmark_in_order(benchmark):
         ({"bibtex": "@article{doe, ...}"}, "bibtex", "doe has no title, author, year"),
         ({"ceiling": "Score(1.2)"}, "ceiling", "it is 1.2: estimate it from single trials"),
         ({"ceiling": "Score(float('nan'))"}, "ceiling", "are stimuli repeated"),
-        ({"ceiling": "1 / 0"}, "ceiling", "ZeroDivisionError: division by zero"),
         ({"score": "1 / 0"}, "scores", "ZeroDivisionError"),
     ],
 )
@@ -233,9 +232,7 @@ def test_tests_that_are_missing_fail_or_take_too_long(plugin):
     folder = plugin("doe", "from bsjax import model_registry\nmodel_registry['doe'] = lambda: 'me'\n")
     [lacking] = check_tests(folder, 60)
     assert "test.py with functions test_..." in lacking.problems[0]
-    plugin(
-        "doe", "from bsjax import model_registry\nmodel_registry['doe'] = lambda: 'me'\n", test="def test_x(): 1 / 0"
-    )
+    (folder / "test.py").write_text("def test_x(): 1 / 0")
     _, failing = check_tests(folder, 60)
     assert failing.problems[0].startswith("pytest ended with 1:") and "ZeroDivisionError" in failing.problems[0]
     plugin("doe", "", test="import time\ntime.sleep(60)")
@@ -247,10 +244,7 @@ def test_tests_that_are_missing_fail_or_take_too_long(plugin):
     ("bibtex", "problems"),
     [
         ('@book{a, title = "On {\\"u}", editor = {Doe}, year = 1999}', []),
-        (
-            "% two\n@article{a, title={x}, author={y}, year={z}}\n@misc{b, title={x}, author={y}, year={}}",
-            ["b has no year"],
-        ),
+        ("% two\n@misc{a, title={x}, author={y}, year={z}}\n@misc{b, title={x}, author={y}}", ["b has no year"]),
         ("@article {a,\n title = {x},\n author = {y},\n year = {2021},\n journal = {z}\n", ["a is not closed"]),
         ("Doe 2026", ["it is not like @article"]),
         (" ", ["there is none"]),
@@ -264,12 +258,10 @@ def test_bibtex(bibtex, problems):
 
 @pytest.mark.parametrize("degrees", [None, 8])
 def test_images_of_unknown_width(monkeypatch, degrees):
-    coords = {"stimulus_id": ("presentation", list("abc")), "region": ("neuroid", ["V1"] * 2)}
-    recorded = NeuroidAssembly(np.eye(3)[:, :2], coords, ["presentation", "neuroid"])
+    recorded = NeuroidAssembly(np.eye(3), {"region": ("neuroid", ["V1"] * 3)}, ["presentation", "neuroid"])
+    recorded = recorded.assign_coords(stimulus_id=("presentation", list("abc")))
     recorded.attrs["stimulus_set"] = StimulusSet({"stimulus_id": list("abc")})
-    made = NeuralBenchmark(
-        "Doe2026.V1-cka", recorded, load_metric("cka"), degrees, ceiling_func=lambda: Score(0.9), parent="V1"
-    )
+    made = NeuralBenchmark("Doe2026.V1-cka", recorded, load_metric("cka"), degrees, ceiling_func=lambda: Score(0.9))
     monkeypatch.setitem(benchmark_registry, made.identifier, lambda: made)
     [size] = [item for item in check_benchmark(made.identifier) if item.name == "size"]
     assert ("pass visual_degrees=" in size.skipped) == (degrees is None)

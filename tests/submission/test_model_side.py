@@ -55,6 +55,11 @@ def handed_in(tmp_path):
     return made
 
 
+def look(model, stimuli):
+    model.start_recording("V1", [(0, 100)])
+    return model.look_at(stimuli, number_of_trials=1)
+
+
 @pytest.mark.slow
 def test_activations_are_those_of_the_same_process(handed_in, stimuli, monkeypatch):
     monkeypatch.setenv("BSJAX_PLUGINS", "")
@@ -62,13 +67,10 @@ def test_activations_are_those_of_the_same_process(handed_in, stimuli, monkeypat
     with ModelSide(one) as side:
         remote = side.model()
         assert type(remote).__name__ == "ModelCommitment" and remote.visual_degrees() == 8
-        remote.start_recording("V1", [(0, 100)])
-        found = remote.look_at(stimuli.iloc[[3, 1, 1, 5]], number_of_trials=1)
+        found = look(remote, stimuli.iloc[[3, 1, 1, 5]])
         moved = remote.look_at(stimuli, number_of_trials=3, require_variance=True)
     use_plugins(one.values["plugins"])
-    model = bsjax.load_model("hostile")
-    model.start_recording("V1", [(0, 100)])
-    same = model.look_at(stimuli.iloc[[3, 1, 1, 5]])
+    same = look(bsjax.load_model("hostile"), stimuli.iloc[[3, 1, 1, 5]])
     assert found.values.tobytes() == same.values.tobytes()
     assert found["object_name"].values.tolist() == ["dog"] * 4
     for name in ("stimulus_id", "neuroid_id", "layer", "region"):
@@ -122,10 +124,8 @@ def test_messages_that_are_none_are_refused_before_they_are_read(content, why):
 def test_what_it_answers_is_checked(answer, handed_in, stimuli):
     act, said = hostile.ANSWERS[answer]
     with ModelSide(handed_in(hostile.answering(act))) as side:
-        model = side.model()
-        model.start_recording("V1", [(0, 100)])
         with pytest.raises(ModelSideFailed, match=said) as failed:
-            model.look_at(stimuli)
+            look(side.model(), stimuli)
     assert "\x1b" not in str(failed.value) and len(str(failed.value)) < 3000
 
 
@@ -150,9 +150,7 @@ def test_it_sees_no_more_than_pixels(handed_in, stimuli, tmp_path, monkeypatch):
         port = listening.getsockname()[1]
         told = json.dumps([*map(str, paths), f"/proc/{os.getpid()}/environ", f"/proc/{os.getpid()}/mem", "/etc/shadow"])
         with ModelSide(handed_in(hostile.looking_around(told, port, os.getpid()))) as side:
-            model = side.model()
-            model.start_recording("V1", [(0, 100)])
-            model.look_at(stimuli)
+            look(side.model(), stimuli)
         log = side.log
     lines = log.splitlines()
     assert [line for line in lines if line.startswith("FOUND")] == []
@@ -166,7 +164,5 @@ def test_it_sees_no_more_than_pixels(handed_in, stimuli, tmp_path, monkeypatch):
 def test_private_stimuli_hide_what_it_says(handed_in, stimuli):
     with ModelSide(handed_in(hostile.answering("raise ValueError(list(stimuli.stimulus_paths))"))) as side:
         side.hides_errors = True
-        model = side.model()
-        model.start_recording("V1", [(0, 100)])
         with pytest.raises(ModelSideFailed, match="ValueError$"):
-            model.look_at(stimuli)
+            look(side.model(), stimuli)

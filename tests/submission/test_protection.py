@@ -28,16 +28,16 @@ from bsjax.submission.protection import (
 NAME = "Doe2026.V4-pls"
 
 
-def made(answers, truth, benchmark=NAME, version=1, n_tried=0):
+def made(answers, truth):
     """The score of answers: how often they are right, with the values of each unit."""
     right = (answers == truth).astype(float)
     raw = xr.DataArray(right, {"neuroid_id": ("neuroid", np.arange(len(right)))}, ["neuroid"])
-    about = {"benchmark": benchmark, "benchmark_version": version, "model": f"m{n_tried}"}
+    about = {"benchmark": NAME, "benchmark_version": 1, "model": "m0"}
     return Score(right.mean(), error=right.std(ddof=1) / len(right) ** 0.5, raw=raw, provenance=about)
 
 
-def plain(value, error=0.02, benchmark=NAME, version=1, model="m"):
-    return Score(value, error=error, provenance={"model": model, "benchmark": benchmark, "benchmark_version": version})
+def plain(value, error=0.02, benchmark=NAME, version=1):
+    return Score(value, error=error, provenance={"model": "m", "benchmark": benchmark, "benchmark_version": version})
 
 
 # Marks.
@@ -139,41 +139,26 @@ def as_boosting(show, truth, rng, n):
     return show(final)
 
 
-def as_climbing(show, truth, rng, n):
-    """Change some of the answers, and keep what is shown to be better."""
-    model = rng.choice([-1.0, 1.0], len(truth))
-    best = show(model)
-    for _ in range(n - 1):
-        changed = model.copy()
-        changed[rng.choice(len(truth), rng.choice([3, 10, 50]), replace=False)] *= -1
-        shown = show(changed)
-        if shown > best:
-            model, best = changed, shown
-    return best
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("attack", "n_units"), [(as_boosting, 400), (as_climbing, 100)])
-def test_a_thousand_submissions_do_not_climb_the_ladder(attack, n_units):
+def test_a_thousand_submissions_do_not_climb_the_ladder():
     """Whatever is made without the truth is right half of the time on fresh data."""
-    rises = {"ladder": [], "none": []}
-    for seed in range(2):
-        for kind in rises:
-            rng = np.random.default_rng(seed)
-            truth = rng.choice([-1.0, 1.0], n_units)
-            best, tries = None, 0
+    n_units, rises = 400, {"ladder": [], "none": []}
+    for seed, kind in itertools.product(range(2), rises):
+        rng = np.random.default_rng(seed)
+        truth = rng.choice([-1.0, 1.0], n_units)
+        best, tries = None, 0
 
-            def show(model, truth=truth, kind=kind):
-                nonlocal best, tries
-                tries += 1
-                score = made(model, truth)
-                if kind == "none" or ladder(best, score, tries):
-                    best = score
-                return round(float(best), 3)
+        def show(model, truth=truth, kind=kind):
+            nonlocal best, tries
+            tries += 1
+            score = made(model, truth)
+            if kind == "none" or ladder(best, score, tries):
+                best = score
+            return round(float(best), 3)
 
-            shown = attack(show, truth, rng, 1000)
-            assert tries == 1000
-            rises[kind].append((shown - 0.5) / (0.5 / n_units**0.5))
+        shown = as_boosting(show, truth, rng, 1000)
+        assert tries == 1000
+        rises[kind].append((shown - 0.5) / (0.5 / n_units**0.5))
     assert abs(np.mean(rises["ladder"])) < 1 < 3 < np.mean(rises["none"])
 
 
@@ -230,10 +215,8 @@ def test_what_is_published_of_a_private_score(store):
     protection = protection_of(store, NAME)
     assert protection
     score = dataclasses.replace(made(np.ones(90), np.ones(90) - 2 * (np.arange(90) < 30)), n_units=90)
-    assert public_columns(score, protection, 0.67) == {
-        **{"model": "m0", "benchmark": NAME, "version": 1},
-        **{"score": 0.67, "error": 0.05},
-    }
+    shown = {"model": "m0", "benchmark": NAME, "version": 1, "score": 0.67, "error": 0.05}
+    assert public_columns(score, protection, 0.67) == shown
     # The error of a score that is not shown is not, either.
     assert public_columns(score, protection, 0.71)["error"] is None
     assert public_columns(plain(0.67, error=None), protection, 0.67)["error"] is None

@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 
 import bsjax
-from bsjax import (
-    PropertyAssembly,
-    data_registry,
-    load_dataset,
-    load_model,
-)
+from bsjax import PropertyAssembly, data_registry, load_dataset, load_model
 from bsjax.labelled.similarity.rdms.subject_rdms import square
 
 TUTORIALS = Path(__file__).with_name("tutorials")
@@ -67,27 +62,13 @@ def test_coggan2024(data):
     assert float(score.ceiling) == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.fixture
-def surround(data):
+def test_marques2020_is_built_and_has_a_ceiling(data):
     values = np.random.default_rng(0).beta(1, 3, size=200)
     # bsjax renders the gratings of this name; the file is there to be digested
     gratings = load_dataset("YourDataset").stimulus_set[:1]
     gratings.identifier = "Marques2020_size"
-    data(
-        "Cavanaugh2002a",
-        PropertyAssembly(
-            values[:, None],
-            dims=["neuroid", "neuroid_property"],
-            coords={"neuroid_property": ["surround_suppression_index"], "region": ("neuroid", ["V1"] * 200)},
-            attrs={
-                "surround_suppression_index_bins": np.linspace(0, 1, 11),
-                "stimulus_set": gratings,
-            },
-        ),
-    )
-    return bsjax.load_benchmark("tutorial.Marques2020-surround")
-
-
-def test_marques2020_is_built_and_has_a_ceiling(surround):
-    assert surround.parent == "V1-surround_modulation"
-    assert 0.9 < surround.ceiling < 1
+    coords = {"neuroid_property": ["surround_suppression_index"], "region": ("neuroid", ["V1"] * 200)}
+    attrs = {"surround_suppression_index_bins": np.linspace(0, 1, 11), "stimulus_set": gratings}
+    data("Cavanaugh2002a", PropertyAssembly(values[:, None], coords, ["neuroid", "neuroid_property"], attrs=attrs))
+    surround = bsjax.load_benchmark("tutorial.Marques2020-surround")
+    assert surround.parent == "V1-surround_modulation" and 0.9 < surround.ceiling < 1

@@ -19,12 +19,11 @@ def chain(rng, stimuli=80, units=24, noise=0.7):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("metric", ["cka", "ridge"])
-def test_a_further_sample_of_a_region_has_its_profile(metric):
+def test_a_further_sample_of_a_region_has_its_profile():
     rng = np.random.default_rng(0)
     record = chain(rng)
     models = {"as V2": record("V2"), "as IT": record("IT"), "noise": rng.normal(size=(80, 24))}
-    found = bsjax.alignment_pattern({name: record(name) for name in REGIONS}, models, metric, splits=2)
+    found = bsjax.alignment_pattern({name: record(name) for name in REGIONS}, models, "ridge", splits=2)
     alignment, ceiling = found["alignment"], found["ceiling"]
     assert (ceiling > 0.6).all() and found.attrs["parts"] == 4
     for name in ("V2", "IT"):
@@ -67,7 +66,5 @@ def test_what_cannot_be_compared():
         bsjax.alignment_pattern({name: brain[name] for name in REGIONS[:3]}, {})
     with pytest.raises(ValueError, match="different names"):
         bsjax.alignment_pattern(brain, {"V1": brain["V1"]})
-    with pytest.raises(ValueError, match="has 2 neuroids"):
-        bsjax.alignment_pattern(brain | {"V1": brain["V1"][:, :2]}, {})
     with pytest.raises(ValueError, match="coordinate 'region'"):
         bsjax.alignment_pattern(xr.DataArray(brain["V1"], dims=["presentation", "neuroid"]), {})

@@ -30,7 +30,7 @@ def test_scores_are_those_of_pairs():
 @pytest.mark.slow
 def test_a_further_subject_passes_and_a_random_network_fails():
     rng, passed = np.random.default_rng(1), {"subject": 0, "random": 0}
-    times = 60
+    times = 30
     for _ in range(times):
         brains, [noise] = population(rng, 6, 1)
         named = {str(place): side for place, side in enumerate(brains[:5])}
@@ -45,8 +45,6 @@ def test_what_cannot_be_compared():
     named = dict(zip("abc", brains, strict=True))
     with pytest.raises(ValueError, match="3 subjects"):
         bsjax.brain_to_brain({"a": brains[0], "b": brains[1]})
-    with pytest.raises(ValueError, match="different names"):
-        bsjax.brain_to_brain(named, models={"a": brains[0]})
     with pytest.raises(ValueError, match="c as a source of a|a as a source of c"):
         bsjax.brain_to_brain(named | {"c": np.ones((60, 15))}, metric="cka")
     with pytest.raises(ValueError, match="coordinate 'subject'"):

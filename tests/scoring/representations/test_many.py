@@ -41,7 +41,6 @@ METRICS = [
     ("cka", {"error": None}),
     ("rdm", {}),
     ("ridge", {"crossvalidation_kwargs": {"splits": 4}}),
-    ("neuron_to_neuron", {}),
     ("pls", {"n_components": 3}),  # not in batches
 ]
 
@@ -110,8 +109,6 @@ def test_what_is_wrong_names_the_pair():
         bsjax.score_many(pairs, "cka")
     with pytest.raises(ValueError, match="same pairs along"):
         bsjax.score_many((np.ones((3, 9, 4)), np.ones((2, 9, 4))), "cka")
-    with pytest.raises(ValueError, match="level"):
-        bsjax.score_many(pairs, "cka", level=1)
 
 
 def test_after_warming_up_nothing_is_traced():

@@ -24,7 +24,7 @@ MASK = RNG.uniform(size=SIDE**3) < 0.9
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:Noise ceiling for tau")
-@pytest.mark.parametrize("comparison", ["corr", "spearman", "tau-a"])
+@pytest.mark.parametrize("comparison", ["corr", "tau-a"])
 def test_equals_rsatoolbox(comparison):
     peer = pytest.importorskip("rsatoolbox.util.searchlight")
     from rsatoolbox.inference import eval_fixed
@@ -79,7 +79,6 @@ SPLIT = {"crossvalidation_kwargs": {"splits": 3, "test_size": 0.4}}
 METRICS = [
     ("cka", {"error": None}),
     ("procrustes", {}),
-    ("one_to_one", {}),
     ("ridgecv", SPLIT | {"alphas": (1.0, 100.0), "alpha_per_target": True}),
     ("pls", SPLIT | {"n_components": 2}),
 ]
@@ -120,12 +119,9 @@ def test_memory_grows_by_the_places_of_neighbourhoods_and_not_by_their_responses
 WRONG = [
     ({"radius": 2, "positions": VOXELS, "comparison": "pearson"}, "unknown comparison"),
     ({}, "target has no coordinate x, y, z"),
-    ({"positions": VOXELS}, "radius must be a positive number"),
-    ({"radius": 2, "positions": VOXELS[1:]}, "positions must be finite"),
     ({"radius": 2, "neighbours": [[0]]}, "radius= for a volume, or neighbours="),
     ({"neighbours": [[0]]}, "one list for each of 64 centres"),
     ({"neighbours": [[70]], "centres": [1]}, "numbers of neuroids from 0 to 63"),
-    ({"radius": 2, "positions": VOXELS, "centres": [64]}, "centres must be different numbers"),
     ({"radius": 2, "positions": VOXELS, "mask": np.ones(3)}, "mask must say of each of the 64 neuroids"),
     ({"radius": 9, "positions": VOXELS, "mask": MASK, "inside": 1.0}, "there is no centre"),
 ]

@@ -11,7 +11,7 @@ SIDES["d"] = SIDES["a"] @ RNG.normal(size=(4, 7)) + 0.5 * RNG.normal(size=(40, 7
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("metric", ["cka", "rdm", "procrustes", "semi_matching", "ridge"])
+@pytest.mark.parametrize("metric", ["cka", "rdm", "semi_matching", "ridge"])
 def test_each_entry_is_the_score_of_its_pair(metric):
     found = bsjax.similarity_matrix(SIDES, metric=metric)
     assert found.dims == ("source", "target") and found.name == metric
@@ -43,7 +43,5 @@ def test_what_cannot_be_compared():
             compare([*SIDES.values()])
     with pytest.raises(ValueError, match="same stimuli"):
         bsjax.similarity_matrix({"a": SIDES["a"], "b": SIDES["b"][:30]})
-    with pytest.raises(ValueError, match="4 stimuli"):
-        bsjax.similarity_matrix({name: side[:3] for name, side in SIDES.items()})
     with bsjax.memory_limit("100MB"), pytest.raises(ValueError, match="memory"):
         bsjax.similarity_matrix({name: np.ones((3000, 2)) for name in SIDES})
