@@ -54,11 +54,6 @@ def scored(root, place, *how, **variables):
     return said
 
 
-def command(root, place, *options, **variables):
-    asked = ("-m", "bsjax", "score", "-m", "net*", "-b", "Tiny.*", "--results", str(place), "--workers", "2")
-    return Started(root, *asked, *options, **variables)
-
-
 @pytest.mark.slow
 def test_ctrl_c_lets_workers_finish_what_they_are_at_and_the_rest_is_computed_once(plugins, tmp_path):
     place = tmp_path / "results.db"
@@ -66,7 +61,8 @@ def test_ctrl_c_lets_workers_finish_what_they_are_at_and_the_rest_is_computed_on
     for model in range(3):
         for benchmark in range(3):
             tell(plugins, f"net{model} Tiny.b{benchmark}", "sleep 1")
-    started = command(plugins, place)
+    command = ("-m", "bsjax", "score", "-m", "net*", "-b", "Tiny.*", "--results", str(place), "--workers", "2")
+    started = Started(plugins, *command)
     wait_for(lambda: len(values(place)) >= 2 or not started.is_running)
     started.signal(signal.SIGINT)
     code, said = started.ended()
@@ -86,8 +82,9 @@ def test_a_cell_that_ends_its_worker_fails_alone(plugins, tmp_path):
     for cell, what in (does | {"net1 Tiny.b2": "3 GB"}).items():
         tell(plugins, cell, what)
     place = tmp_path / "results.db"
-    failures = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
-    code, said = command(plugins, place, "--timeout", "30", **failures).ended()
+    command = ("-m", "bsjax", "score", "-m", "net*", "-b", "Tiny.*", "--results", str(place), "--workers", "2")
+    started = Started(plugins, *command, "--timeout", "30", DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1")
+    code, said = started.ended()
     assert code == 1 and len(values(place)) == 6, said
     with ResultStore(place, read_only=True) as store:
         failures = store.frame(latest=False).query("state == 'failed'")
@@ -156,16 +153,18 @@ def test_a_grid_survives_two_workers_and_its_scheduler(large, tmp_path):
 
 def kill_one(place, rng, killed):
     """Kill a worker that is at a cell; gives its process."""
-
-    def alive():
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
         with ResultStore(place, read_only=True) as store:
             [run] = runs(store)["run"]
             there = {int(worker.split()[1]) for worker in workers_at(store, run).values()} - killed
-        return sorted(pid for pid in there if os.path.exists(f"/proc/{pid}"))
-
-    pid = rng.choice(wait_for(alive, 60))
-    os.kill(pid, signal.SIGKILL)
-    return {pid}
+        alive = sorted(pid for pid in there if os.path.exists(f"/proc/{pid}"))
+        if alive:
+            pid = rng.choice(alive)
+            os.kill(pid, signal.SIGKILL)
+            return {pid}
+        time.sleep(0.01)
+    raise AssertionError("no worker is at a cell")
 
 
 @contextmanager
@@ -192,10 +191,9 @@ def kept_up(large, command):
 
 def wait_for(condition, seconds=300):
     deadline = time.monotonic() + seconds
-    while not (found := condition()):
+    while not condition():
         assert time.monotonic() < deadline
-        time.sleep(0.02)
-    return found
+        time.sleep(0.05)
 
 
 # How cells are handed out.
@@ -301,16 +299,16 @@ def test_a_lost_worker_costs_its_block_and_nothing_tells_that_targets_were_cut(t
 def kill_one_with_a_block(client):
     """Kill a worker that fits a block of another worker's cell; gives its address."""
     processes: dict[str, int] = client.run(os.getpid)
-
-    def others():
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
         at = client.processing()
         cells = {worker for worker, tasks in at.items() if any("spread_score" in str(task) for task in tasks)}
         blocks = {worker for worker, tasks in at.items() if any("_fit_block" in str(task) for task in tasks)}
-        return sorted(blocks - cells)
-
-    worker = wait_for(others, 60)[0]
-    os.kill(processes[worker], signal.SIGKILL)
-    return worker
+        for worker in blocks - cells:
+            os.kill(processes[worker], signal.SIGKILL)
+            return worker
+        time.sleep(0.02)
+    raise AssertionError("no other worker has a block")
 
 
 @pytest.mark.slow

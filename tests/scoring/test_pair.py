@@ -21,7 +21,8 @@ def test_a_failing_pair_does_not_lose_the_others(good, bad, small, broken):
     assert [job.names for job in told.jobs] == [(o.model, o.benchmark) for o in outcomes] == names
     assert [outcome.score is None for outcome in outcomes] == [True, False, True, False]
     assert outcomes[0].error_line == "the data are incomplete"
-    assert isinstance(outcomes[0].error, ValueError) and outcomes[1].error is None and outcomes[1].error_line == ""
+    assert isinstance(outcomes[0].error, ValueError)
+    assert outcomes[1].error is None and outcomes[1].error_line == ""
     assert all(outcome.seconds > 0 for outcome in outcomes)
 
 

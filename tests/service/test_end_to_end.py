@@ -17,7 +17,10 @@ from tests.service.conftest import Client, bearer, free_port
 from tests.service.test_kills import process
 from tests.service.test_watch import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
+]
 
 
 def test_from_an_upload_to_a_row_of_the_leaderboard(tmp_path, monkeypatch):

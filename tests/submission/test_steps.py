@@ -1,7 +1,12 @@
 """Submissions from a folder to their scores, in real processes: installed, checked, contained and scored."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
+import textwrap
+import zipfile
 
 import numpy as np
 import pytest
@@ -16,17 +21,26 @@ from bsjax.submission.protection import protect
 from bsjax.submission.skeletons import write_skeleton
 from bsjax.submission.steps import STEPS, At
 from bsjax.submission.worker import work
-from tests.scoring.test_isolated import write_wheel
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
+]
 BENCHMARK, PRIVATE = "Simulated.V1-cka", "Simulated.V1-rdm"
 
 
 @pytest.fixture
 def store(tmp_path, monkeypatch):
-    """A store, and a folder of wheels that holds ``tiny_dependency``, beside which nothing can be installed."""
-    write_wheel(tmp_path / "wheels", "1.2")
-    monkeypatch.setenv("BSJAX_INDEX", str(tmp_path / "wheels"))
+    """A store, and a folder of wheels that holds ``tinyfilter``, beside which nothing can be installed."""
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    info = "tinyfilter-1.2.dist-info"
+    with zipfile.ZipFile(wheels / "tinyfilter-1.2-py3-none-any.whl", "w") as file:
+        file.writestr("tinyfilter/__init__.py", "SCALE = 3.0\n")
+        file.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: tinyfilter\nVersion: 1.2\n")
+        file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        file.writestr(f"{info}/RECORD", "")
+    monkeypatch.setenv("BSJAX_INDEX", str(wheels))
     monkeypatch.setenv("BSJAX_HOME", str(tmp_path / "home"))
     with ResultStore(tmp_path / "results.db") as opened:
         yield opened
@@ -45,64 +59,63 @@ def scores(store):
     return frame.set_index(["model", "benchmark"])["score"].to_dict()
 
 
-def test_a_zip_of_a_model_with_requirements_of_activations_and_of_a_contained_benchmark(
-    store, tmp_path, capsys, monkeypatch
-):
-    lab = tmp_path / "lab"
-    for kind in ("models", "benchmarks"):
-        (lab / kind).mkdir(parents=True)
-    folder = write_skeleton("model", "doe-net", lab / "models")
-    write_skeleton("benchmark", "Doe2026", lab / "benchmarks")
-    (folder / "requirements.txt").write_text("tiny-dependency\n")
+def test_a_model_with_requirements_of_its_own(store, tmp_path, capsys):
+    folder = write_skeleton("model", "doe-net", tmp_path)
+    (folder / "requirements.txt").write_text("tinyfilter\n")
     code = (folder / "model.py").read_text()
-    (folder / "model.py").write_text(f"{code}\nimport tiny_dependency\n\nassert tiny_dependency.VERSION == '1.2'\n")
-    ids = population().stimuli["stimulus_id"].to_numpy(str)
-    values = np.random.default_rng(0).normal(size=(len(ids), 20)).astype(np.float32)
-    np.savez(lab / "a.npz", stimulus_ids=ids, late=values)
-    described = {"identifier": "stored-net", "activations": "a.npz", "region_layer_map": {"V1": "late"}}
-    (lab / "model.json").write_text(json.dumps(described))
-    source = shutil.make_archive(str(lab), "zip", tmp_path, "lab")
+    (folder / "model.py").write_text(f"{code}\nimport tinyfilter\n\nassert tinyfilter.SCALE == 3\n")
     protect(store, PRIVATE, stimuli=True, decimals=1, limit=1)
-    asked = {"benchmarks": [BENCHMARK, PRIVATE], "models": ["pixels"]}
-    asked["account"] = account_of(store, add_account(store, "lab")).id
-    found, steps = handed_in(store, source, **asked)
-    assert found.state == "done" and found.name == "lab", steps
-    assert [*steps] == ["install", "check", "public", "private", "benchmarks"]
+    account = account_of(store, add_account(store, "lab"))
+    found, steps = handed_in(store, folder, benchmarks=[BENCHMARK, PRIVATE], account=account.id)
+    assert found.state == "done", steps
+    assert found.facts["environment"]["versions"] == {"tinyfilter": "1.2"}
     assert {step.state for step in steps.values()} == {"done"} and steps["public"].peak > 100 << 20
-    assert found.facts["environment"]["versions"] == {"tiny-dependency": "1.2"}
-    assert found.facts["registers"]["benchmark"] == ["Doe2026.V1-ridge"] and "items pass" in steps["check"].log
-    # The same models, in this process, without what they require.
+    assert "all 12 items pass" in steps["check"].log
+    # The same model, in this process, without what it requires.
     (folder / "model.py").write_text(code)
-    stored = bsjax.adapters.from_stored(lab / "a.npz", "stored-net")
-    models = {"stored-net": bsjax.ModelCommitment("stored-net", stored, region_layer_map={"V1": "late"})}
-    with monkeypatch.context() as patch:
-        patch.setenv("BSJAX_PLUGINS", str(folder))
-        models["doe-net"] = bsjax.load_model("doe-net")
-    here = {(name, BENCHMARK): float(bsjax.score(model, BENCHMARK, store=None)) for name, model in models.items()}
-    there = scores(store)
-    private = {name: there.pop((name, PRIVATE)) for name in models}
-    own = {(name, "Doe2026.V1-ridge") for name in ("pixels", "doe-net")}
-    assert there.keys() - own == here.keys() and own < there.keys() and {pair: there[pair] for pair in here} == here
+    here = float(imported(folder, BENCHMARK))
+    private = scores(store).pop(("doe-net", PRIVATE))
+    assert scores(store) == {("doe-net", BENCHMARK): here, ("doe-net", PRIVATE): private}
     # What is private is rounded, and there once in the period.
-    shown = {name: round(value, 1) for name, value in private.items()}
-    assert found.facts["shown"] == {PRIVATE: shown} and shown != private
-    assert f"{private['doe-net']:.4g}" not in steps["private"].log and PRIVATE not in steps["public"].log
-    again = hand_in(store, source, **asked)
-    said = {}
-    for name in ("private", "public", "benchmarks"):
-        came = STEPS[name](At(store, again, steps[name]))
-        said[name] = capsys.readouterr().out
-        assert came.state == "done", came
-    assert "is limited to 1 submissions per account" in said["private"]
-    # Nothing is scored twice, also where the same is handed in once more.
-    assert f"doe-net on {BENCHMARK}: in the store" in said["public"]
-    assert came.scores == 2 and "pixels on Doe2026.V1-ridge: in the store" in said["benchmarks"]
-    assert len(store.frame(latest=False)) == 6
-    # What nobody has reviewed has no part in the averages of others.
-    assert store.frame(benchmarks=["Doe2026.V1-ridge"], columns=["parent"])["parent"].eq("").all()
+    assert found.facts["shown"] == {PRIVATE: {"doe-net": round(private, 1)}} != {PRIVATE: {"doe-net": private}}
+    assert f"{private:.4g}" not in steps["private"].log and PRIVATE not in steps["public"].log
+    later = hand_in(store, found.folder, benchmarks=[PRIVATE], account=account.id)
+    STEPS["private"](At(store, later, steps["private"]))
+    assert "is limited to 1 submissions per account" in capsys.readouterr().out
+    # Nothing is scored twice.
+    came = STEPS["public"](At(store, found, steps["public"]))
+    said = capsys.readouterr().out
+    assert came.state == "done" and f"doe-net on {BENCHMARK}: in the store" in said, said
+    assert len(store.frame(latest=False)) == 2
 
 
-def test_a_benchmark_that_is_accepted_scores_what_is_handed_in_before_and_after(store, tmp_path, monkeypatch):
+def imported(folder, benchmark):
+    """The score of a plugin's model that runs in a process as ever."""
+    code = f"import bsjax; print(repr(float(bsjax.score('doe-net', '{benchmark}', store=None))))"
+    variables = {**os.environ, "BSJAX_PLUGINS": str(folder.parent)}
+    return subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True).stdout
+
+
+def test_activations_alone(store, tmp_path):
+    folder = tmp_path / "stored"
+    folder.mkdir()
+    stimuli = population().stimuli
+    values = np.random.default_rng(0).normal(size=(len(stimuli), 20)).astype(np.float32)
+    np.savez(folder / "a.npz", stimulus_ids=stimuli["stimulus_id"].to_numpy(str), late=values)
+    described = {"identifier": "stored-net", "activations": "a.npz", "region_layer_map": {"V1": "late"}}
+    (folder / "model.json").write_text(json.dumps(described))
+    found, steps = handed_in(store, folder, benchmarks=[BENCHMARK])
+    assert found.state == "done" and found.kinds == ("model",), steps
+    model = bsjax.ModelCommitment(
+        "stored-net",
+        bsjax.adapters.from_stored(folder / "a.npz", "stored-net"),
+        region_layer_map={"V1": "late"},
+    )
+    here = bsjax.score(model, BENCHMARK, store=None)
+    assert scores(store) == {("stored-net", BENCHMARK): float(here)}
+
+
+def test_a_benchmark_that_is_accepted_scores_what_is_handed_in_before_and_after(store, tmp_path):
     model = hand_in(
         store,
         write_skeleton("model", "doe-net", tmp_path),
@@ -112,8 +125,8 @@ def test_a_benchmark_that_is_accepted_scores_what_is_handed_in_before_and_after(
     while (step := queue.claim_next(store, "w", 60, submission_id=model.id)) is not None:
         queue.finish(store, step.id, "w")  # what its steps do is no part of this
     folder = write_skeleton("benchmark", "Roe2026", tmp_path, "behaviour")
-    (folder / "requirements.txt").write_text("tiny-dependency\n")
-    (folder / "benchmark.py").write_text(f"import tiny_dependency\n\n{(folder / 'benchmark.py').read_text()}")
+    (folder / "requirements.txt").write_text("tinyfilter\n")
+    (folder / "benchmark.py").write_text(f"import tinyfilter\n\n{(folder / 'benchmark.py').read_text()}")
     account = account_of(store, add_account(store, "lab"))
     found, steps = handed_in(store, folder, account=account.id, models=["pixels"], asks_trust=True)
     assert (found.state, steps["review"].state, steps["benchmarks"].state) == ("waiting", "waiting", "queued"), steps
@@ -129,15 +142,42 @@ def test_a_benchmark_that_is_accepted_scores_what_is_handed_in_before_and_after(
     answers = tmp_path / "answers"
     answers.mkdir()
     (answers / "model.json").write_text(json.dumps({"identifier": "said-net", "choices": "said.nc"}))
-    with monkeypatch.context() as patch:
-        patch.syspath_prepend(tmp_path / "wheels" / "tiny_dependency-1.2-py3-none-any.whl")
-        patch.setenv("BSJAX_PLUGINS", str(folder))
-        benchmark, model = bsjax.load_benchmark(name), bsjax.load_model("pixels")
+    code = f"""
+        import bsjax
+        benchmark, model = bsjax.load_benchmark({name!r}), bsjax.load_model("pixels")
         benchmark.ask(model)
-        bsjax.data.write_netcdf(model.look_at(benchmark.stimuli_for(model)), answers / "said.nc")
+        bsjax.data.write_netcdf(model.look_at(benchmark.stimuli_for(model)), {str(answers / "said.nc")!r})
+    """
+    wheel = tmp_path / "wheels" / "tinyfilter-1.2-py3-none-any.whl"
+    variables = {**os.environ, "BSJAX_PLUGINS": str(folder), "PYTHONPATH": f"{wheel}:{os.getcwd()}"}
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=variables, check=True)
     found, steps = handed_in(store, answers, benchmarks=["Roe2026*"])
     assert found.state == "done" and found.kinds == ("model",), steps
     assert scores(store) == there | {("said-net", name): there["pixels", name]}
+
+
+def test_a_zip_with_a_model_and_a_benchmark_that_is_contained(store, tmp_path, capsys):
+    (tmp_path / "lab" / "models").mkdir(parents=True)
+    (tmp_path / "lab" / "benchmarks").mkdir()
+    write_skeleton("model", "doe-net", tmp_path / "lab" / "models")
+    write_skeleton("benchmark", "Doe2026", tmp_path / "lab" / "benchmarks")
+    source = shutil.make_archive(str(tmp_path / "lab"), "zip", tmp_path, "lab")
+    found, steps = handed_in(store, source, benchmarks=[BENCHMARK], models=["pixels"])
+    assert found.state == "done" and found.name == "lab", steps
+    assert [*steps] == ["install", "check", "public", "private", "benchmarks"]
+    assert found.facts["registers"]["benchmark"] == ["Doe2026.V1-ridge"]
+    assert {*scores(store)} == {
+        ("doe-net", BENCHMARK),
+        ("doe-net", "Doe2026.V1-ridge"),
+        ("pixels", "Doe2026.V1-ridge"),
+    }
+    # What is there is not scored again, also where the same is handed in once more.
+    again = hand_in(store, source, benchmarks=[BENCHMARK], models=["pixels"])
+    came = STEPS["benchmarks"](At(store, again, queue.steps(store, again.id)[-1]))
+    assert came.scores == 2 and "pixels on Doe2026.V1-ridge: in the store" in capsys.readouterr().out
+    assert len(store.frame(latest=False)) == 3
+    # What nobody has reviewed has no part in the averages of others.
+    assert store.frame(benchmarks=["Doe2026.V1-ridge"], columns=["parent"])["parent"].eq("").all()
 
 
 def test_what_fails_says_why_in_one_line(store, tmp_path):

@@ -216,7 +216,8 @@ def test_no_splitter_parts_the_copies_of_a_stimulus(kwargs):
     labels = {"object_name": ("presentation", list("abcdef") * 6), "image_id": ("presentation", np.arange(36) * 7)}
     source, target = (responses(rng.normal(size=(36, w))).assign_coords(labels) for w in (4, 5))
     estimator = _Rows()
-    metric = load_metric("regression", {"stratification_coord": None, **kwargs}, estimator=estimator)
+    kwargs = {"stratification_coord": None, **kwargs}
+    metric = load_metric("regression", crossvalidation_kwargs=kwargs, estimator=estimator)
     metric(source, target)
     assert estimator.shared == 0
     with in_draws(Resampling("stimuli", draws=8)):

@@ -264,7 +264,7 @@ def _whitened_by(method: str, sigma: Any) -> Comparison:
     named = COMPARISONS[method]
 
     def vector(x: Array, where: Array | None) -> Array:
-        return _unit_length(whitened_vectors_by(named.scaled(x, where), where, sigma=jnp.asarray(sigma)))
+        return _unit_length(whitened_vectors_by(named.scaled(x, where), where, sigma=jnp.asarray(sigma, x.dtype)))
 
     def compare(a: Array, b: Array, where: Array | None) -> Array:
         return jnp.clip(jnp.sum(vector(a, where) * vector(b, where), axis=-1), -1.0, 1.0)
