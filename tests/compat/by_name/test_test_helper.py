@@ -1,13 +1,10 @@
 """The checks that tests of plugins' benchmarks call: each passes where it should, and fails where it should not."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from PIL import Image
 
-from bsjax import NeuroidAssembly, Score, benchmark_registry, data_registry, load_benchmark, load_dataset
-from bsjax.benchmarks import NeuralBenchmark
+from bsjax import NeuroidAssembly, data_registry, load_benchmark
 from bsjax.compat.by_name.registries import load_benchmark as as_plugin
 from bsjax.compat.by_name.test_helper import (
     NumberOfTrialsTests,
@@ -52,6 +49,29 @@ benchmark_registry['Shows.Tiny-once'] = lambda: Shows(1)
 """
 
 
+UNSPLIT = """
+from brainscore_vision import benchmark_registry, load_dataset
+from brainscore_vision.benchmarks import BenchmarkBase
+from brainscore_vision.metrics import Score
+
+
+class Unsplit(BenchmarkBase):
+    def __init__(self):
+        super().__init__(identifier='Unsplit.IT', version=1, ceiling_func=lambda: Score(0.8), parent='IT')
+        self._assembly = load_dataset('MajajHong2015.public').squeeze('time_bin', drop=True)
+
+    def __call__(self, candidate):
+        seen = candidate.look_at(self._assembly.stimulus_set)
+        score = Score(0.5)
+        score.attrs['raw'] = Score(float(seen.mean()))
+        score.raw.attrs['raw'] = Score(seen.mean('presentation'))
+        return score
+
+
+benchmark_registry['Unsplit.IT'] = Unsplit
+"""
+
+
 @pytest.fixture
 def shows(write):
     folder = write("benchmarks", "shows", BENCHMARK)
@@ -88,7 +108,8 @@ def test_what_is_shown(shows):
         trials("Shows.Tiny-once")
 
 
-def test_the_recordings_themselves(here):
+def test_the_recordings_themselves(here, write):
+    write("benchmarks", "unsplit", UNSPLIT)
     # Of the responses averaged over trials, as Brain-Score's benchmarks hold them.
     coords = {"stimulus_id": ("presentation", here.stimuli["stimulus_id"].to_numpy())}
     coords["neuroid_id"] = ("neuroid", np.arange(30))
@@ -96,16 +117,9 @@ def test_the_recordings_themselves(here):
     expected = float(load_benchmark(NAME)(PrecomputedFeatures(features, visual_degrees=8)).unceiled)
     StandardizedTests().self_regression_test(NAME, visual_degrees=8, expected=pytest.approx(expected, abs=1e-6))
     StandardizedTests().self_rdm_test(NAME, 8, pytest.approx(expected, abs=1e-6))
-
-    def mean(source, target):
-        """Of which the raw values are of neuroids, in no splits."""
-        return Score(float(source.mean()), raw=source.mean("presentation"))
-
-    data = partial(load_dataset, "MajajHong2015.public")
-    benchmark_registry["Unsplit.IT"] = lambda: NeuralBenchmark("Unsplit.IT", data, mean, lambda: Score(0.8))
+    # Its raw values are of neuroids, in no splits.
     with pytest.raises(AssertionError, match="raw values of 'Unsplit.IT' have .*'neuroid': 30.*, expected 10 splits"):
         StandardizedTests().self_rdm_test("Unsplit.IT", 8, pytest.approx(here.trials[0].mean()))
-    del benchmark_registry["Unsplit.IT"]
 
 
 def test_features_in_a_file(here, tmp_path):
