@@ -121,7 +121,7 @@ def metric_words(metric: Any) -> str:
     if made.identifier in metric_registry:
         by = made.consistency_metric if isinstance(made, SplitHalfReliability) else None
         words = metric_registry.summary(made.identifier).removeprefix("ceiling: ")
-        return f"{words}{f', by {by.identifier}' if by else ''} ({made.identifier})"
+        return f"{words}{f', by {name_of(by)}' if by else ''} ({made.identifier})"
     line = (metric.__doc__ or "").strip().partition("\n")[0].rstrip(".")
     return line[:1].lower() + line[1:] or name_of(metric)
 

@@ -48,9 +48,12 @@ def precision(dtype: str | np.dtype | None = None) -> Iterator[np.dtype]:
         float32
     """
     refuse_after_fork()
-    chosen = default_dtype() if dtype is None else np.dtype(dtype)
+    try:
+        chosen = default_dtype() if dtype is None else np.dtype(dtype)
+    except TypeError:
+        chosen = dtype
     if chosen not in (np.dtype("float32"), np.dtype("float64")):
-        raise ValueError(f"dtype must be 'float32' or 'float64', got {chosen.name!r}")
+        raise ValueError(f"dtype must be 'float32' or 'float64', got {str(chosen)!r}")
     double = chosen == np.dtype("float64")
     if double and dtype is not None and default_platform() == "tpu":
         raise ValueError("TPUs compute in float32: leave dtype out, or pass dtype='float32'")

@@ -35,6 +35,14 @@ variable = partial(xr.Variable, fastpath=True)
 Assembly = TypeVar("Assembly", bound=xr.DataArray)
 
 
+def unlabelled(given: Any, what: str) -> ValueError:
+    """The error of something else in the place of a labelled array."""
+    return ValueError(
+        f"{what} must be a labelled array such as a bsjax.NeuroidAssembly, got a {type(given).__name__}: "
+        "bsjax.score_arrays compares arrays without labels"
+    )
+
+
 def coordinate(assembly: xr.DataArray, name: str, dim: str, what: str, missing: bool = False) -> np.ndarray:
     """The labels of a required coordinate: identifiers, conditions, or other labels of the rows.
 
@@ -49,6 +57,8 @@ def coordinate(assembly: xr.DataArray, name: str, dim: str, what: str, missing: 
         ValueError: the coordinate is missing or lies on another dimension (the message lists those of ``dim``), or
             some of its values are missing.
     """
+    if not isinstance(assembly, xr.DataArray):
+        raise unlabelled(assembly, what)
     variables = assembly.coords.variables  # ten times as fast as labelled arrays of them
     if name not in variables or variables[name].dims != (dim,):
         raise _lacking(assembly, {dim: [name]}, what)
@@ -149,6 +159,8 @@ def two_dimensional(assembly: xr.DataArray, what: str) -> xr.DataArray:
         ValueError: other dimensions, more than one time bin, no neuroid, or a dissimilarity matrix instead of
             responses.
     """
+    if not isinstance(assembly, xr.DataArray):
+        raise unlabelled(assembly, what)
     if TIME_BIN in assembly.dims:
         if assembly.sizes["time_bin"] != 1:
             raise ValueError(

@@ -518,6 +518,8 @@ def as_metric(given: str | Callable[..., Any], **settings: Any) -> Metric:
         raise ValueError(f"a metric that is made already takes no settings, got {', '.join(settings)}")
     if isinstance(given, Metric):
         return given
+    if isinstance(given, type):
+        raise ValueError(f"a metric must be an object, got the class {given.__name__}: make one, {given.__name__}(...)")
     function, settings = (given.func, given.keywords) if isinstance(given, partial) and not given.args else (given, {})
     if isinstance(function, Metric):
         return CalledWith(function, settings)

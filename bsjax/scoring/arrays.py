@@ -229,7 +229,7 @@ def loaded(
     if unknown and inspect.Parameter.VAR_KEYWORD not in {parameter.kind for parameter in has.values()}:
         names = ", ".join(sorted(unknown))
         raise ValueError(f"metric {metric!r} takes no argument {names}; it takes: {', '.join(has)}")
-    made = factory(**given)
+    made = as_metric(factory(**given))
     return made.with_interval() if interval and "error" not in metric_kwargs else made
 
 

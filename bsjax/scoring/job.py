@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -272,6 +273,16 @@ def _score_alone(job: Job, model: Any, benchmark: Any) -> Score:
         raise ValueError(
             f"benchmark {job.benchmark_identifier!r} cannot permute its stimuli (null=): it defines its own __call__ "
             "instead of the steps of bsjax.benchmarks.BenchmarkBase. Leave null out"
+        )
+    if (
+        asked.resampling is not None
+        and (score.uncertainty is None or score.uncertainty.draws is None)
+        and np.isfinite(score.values).all()
+    ):
+        warnings.warn(
+            f"the score of benchmark {job.benchmark_identifier!r} has no bootstrap draws (resampling=): it defines its "
+            "own __call__ instead of the steps of bsjax.benchmarks.BenchmarkBase",
+            stacklevel=2,
         )
     names = {"model": job.model_identifier, "benchmark": job.benchmark_identifier}
     lacking = {name: said for name, said in names.items() if not getattr(score.provenance, name)}

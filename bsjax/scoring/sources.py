@@ -12,6 +12,7 @@ import xarray as xr
 from bsjax.core.watching import steps
 from bsjax.engine.memory_limit import memory_limit
 from bsjax.labelled.layers import SharedTarget, scored_together
+from bsjax.scoring.arrays import by_name
 from bsjax.scoring.display.bars import shown
 
 if TYPE_CHECKING:
@@ -73,14 +74,14 @@ def score_sources(
     with shown(progress=progress), nullcontext() if memory is None else memory_limit(memory):
         shared = SharedTarget(metric, target, folds=False)
         together: dict[str, xr.DataArray] = {}
-        for name, source in steps(sources.items(), "sources", len(sources)):
+        for name, source in steps(by_name(sources, "sources").items(), "sources", len(sources)):
             if isinstance(source, xr.DataArray) and isinstance(source.data, jax.Array):
                 together[name] = source
                 continue
             scores |= _scores(shared, together)
             together = {}
             # Hold no reference to a source, so that it is freed before the next is loaded.
-            scores |= _scores(shared, {name: source if isinstance(source, xr.DataArray) else source()})
+            scores |= _scores(shared, {name: source() if callable(source) else source})
         return scores | _scores(shared, together)
 
 

@@ -10,7 +10,7 @@ from sklearn.model_selection import ShuffleSplit
 
 import bsjax
 from bsjax import NeuroidAssembly, load_metric, score_arrays
-from bsjax.labelled.registry import compare_responses
+from bsjax.labelled.registry import compare_responses, metric_registry
 
 
 def data(n=60, p=8, q=3, noise=1.0, seed=0):
@@ -74,6 +74,43 @@ def test_bad_settings_are_one_clear_error():
         score_arrays(X, Y, metric="ridge", alhpa=2)
     with pytest.raises(ValueError, match=r"use bsjax.load_metric\('ridge_split'\)"):
         score_arrays(X, Y, metric="ridge_split")
+    with pytest.raises(ValueError, match="got the class Ridge"):
+        score_arrays(X, Y, bsjax.metrics.Ridge)
+    with pytest.raises(ValueError, match="got 'float23'"):
+        score_arrays(X, Y, "cka", dtype="float23")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: load_metric("cka")(X, Y),
+        lambda: bsjax.rdm_of(X),
+        lambda: bsjax.load_ceiling("rsa_ceiling")(X),
+        lambda: bsjax.score_sources("cka", {"a": X}, Y),
+        lambda: bsjax.generalisation(X, Y, "object_name"),
+    ],
+)
+def test_arrays_in_the_place_of_assemblies_are_refused(call):
+    with pytest.raises(ValueError, match="must be a labelled array .* got a ndarray"):
+        call()
+
+
+def test_a_registered_function_scores_by_its_name():
+    def first_units(source, target):
+        return bsjax.Score(float(np.corrcoef(source[:, 0], target[:, 0])[0, 1]))
+
+    metric_registry["first-units"] = lambda: first_units
+    by_name = score_arrays(X, Y, "first-units")
+    del metric_registry["first-units"]
+    assert float(by_name) == float(score_arrays(X, Y, first_units))
+
+
+def test_whole_numbers_are_compared_as_floats():
+    counts = np.random.default_rng(0).poisson(5, (20, 6))
+    of_counts, of_floats = (bsjax.rdm_of(labelled(each, np.arange(20))) for each in (counts, counts.astype(float)))
+    np.testing.assert_array_equal(of_counts, of_floats)
+    in_time = [bsjax.cross_temporal(each[..., None], each[..., None], metric="cka") for each in (counts, counts * 1.0)]
+    assert in_time[0].equals(in_time[1])
 
 
 # What a metric cannot be made without.

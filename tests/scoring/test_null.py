@@ -132,3 +132,5 @@ def test_a_call_of_ones_own_is_refused(good):
 
     with pytest.raises(ValueError, match="'Mine-own' cannot permute its stimuli"):
         bsjax.score(good, Called(None), null=PLAN)
+    with pytest.warns(UserWarning, match="'Mine-own' has no bootstrap draws"):
+        bsjax.score(good, Called(None), resampling="stimuli")

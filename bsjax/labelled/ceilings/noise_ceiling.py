@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bsjax.labelled.aggregate import mean_score
-from bsjax.labelled.align import STIMULUS, refuse_single, two_dimensional, unique_ids
+from bsjax.labelled.align import STIMULUS, refuse_single, two_dimensional, unique_ids, unlabelled
 from bsjax.labelled.metric import Metric, name_of
 from bsjax.labelled.resampling.draws import Drawn
 from bsjax.labelled.score import Score
@@ -135,6 +135,8 @@ class RSACeiling(Metric):
                 many stimuli for the upper bound of tau-a, or the computation needs more memory than is available.
         """
         settings: dict[str, Any] = {"method": self.method, "pooling": self.pooling}
+        if not isinstance(assembly, xr.DataArray):
+            raise unlabelled(assembly, "assembly")
         if {LEFT, RIGHT} & set(assembly.dims):
             (subjects, pairs), stimuli = pairs_of_stack(assembly), assembly.sizes[LEFT]
             missing = np.isnan(pairs)

@@ -23,7 +23,7 @@ from bsjax.labelled.layers import Scored, SharedTarget, nested_choice, scored_to
 from bsjax.labelled.regression.stimulus_coordinates import in_stimulus_coordinates
 from bsjax.labelled.resampling.calibration import null_of, with_null
 from bsjax.labelled.resampling.permutations import Permutations
-from bsjax.models import ModelCommitment, RecordingTarget
+from bsjax.models import ModelCommitment, RecordingTarget, load_model
 from bsjax.models.brain_model import region_name
 from bsjax.scoring.display.bars import shown
 from bsjax.scoring.layers.bootstrap import share_of_other_winners, share_of_other_winners_by_jackknife
@@ -44,7 +44,7 @@ PUBLIC = {
 
 
 def choose_layers(
-    model: ModelCommitment | ActivationsModel,
+    model: str | ModelCommitment | ActivationsModel,
     layers: Sequence[str] | None = None,
     benchmarks: Mapping[str, str | NeuralBenchmark] | None = None,
     *,
@@ -66,7 +66,7 @@ def choose_layers(
     unbiased by the selection. Report it if no other data are available.
 
     Args:
-        model: a :class:`~bsjax.ModelCommitment`, or an activations model.
+        model: a :class:`~bsjax.ModelCommitment`, its identifier, or an activations model.
         layers: the candidates; by default the commitment's ``layers``, else all layers of the activations model.
         benchmarks: region -> a :class:`~bsjax.benchmarks.NeuralBenchmark` or its identifier; by default those of
             Brain-Score, its public data for V1, V2, V4 and IT with PLS (:data:`PUBLIC`).
@@ -91,13 +91,14 @@ def choose_layers(
 
     Example:
         >>> import bsjax
-        >>> choice = bsjax.choose_layers(bsjax.load_model("gabor-v1"), benchmarks={"V1": "Simulated.V1-cka"})
+        >>> choice = bsjax.choose_layers("gabor-v1", benchmarks={"V1": "Simulated.V1-cka"})
         >>> choice.region_layer_map
         {'V1': 'complex'}
         >>> choice.profile.dims, choice.profile.sizes["layer"]
         (('region', 'layer'), 2)
     """
     comparisons = _benchmarks(PUBLIC if benchmarks is None else benchmarks)
+    model = load_model(model) if isinstance(model, str) else model
     committed = model if isinstance(model, ModelCommitment) else ModelCommitment(model.identifier, model)
     plan = Permutations.of(null)
     with not_exiting(), shown(progress=progress):

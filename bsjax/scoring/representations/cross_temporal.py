@@ -122,4 +122,5 @@ def _over_time(values: Any, name: str) -> xr.DataArray:
             {STIMULUS: ("presentation", np.arange(len(array)))},
             ("presentation", "neuroid", TIME_BIN)[: array.ndim],
         )
+    values = values if values.dtype.kind == "f" else values.astype(float)
     return values if TIME_BIN in values.dims else values.expand_dims(TIME_BIN, axis=-1)

@@ -99,7 +99,14 @@ def _sides(pairs: Any) -> list[tuple[Any, Any]]:
         if len(pairs[0]) != len(pairs[1]):
             raise ValueError(f"both arrays need the same pairs along their first axis: {list(map(np.shape, pairs))}")
         pairs = list(zip(*pairs, strict=True))
-    return [_values(row, *pair) for row, pair in enumerate(pairs)]
+    sides = list(pairs)
+    for row, pair in enumerate(sides):
+        if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
+            raise ValueError(
+                f"pair {row} is a {type(pair).__name__}, where (X, Y) is expected: give a list of such pairs, or two "
+                "arrays of shape (pairs, stimuli, units)"
+            )
+    return [_values(row, x, y) for row, (x, y) in enumerate(sides)]
 
 
 def _values(row: int, x: Any, y: Any) -> tuple[Any, Any]:

@@ -37,11 +37,11 @@ def warm_up(metrics: Iterable[str], sizes: Iterable[tuple[int, int, int]], *, dt
         (1, 0)
     """
     enable_compilation_cache()
-    rng = np.random.default_rng(0)
+    names, rng = [metrics] if isinstance(metrics, str) else list(metrics), np.random.default_rng(0)
     settings: dict[str, Any] = {} if dtype is None else {"dtype": dtype}
     with traces() as compiled, warnings.catch_warnings(action="ignore"):  # about the random responses
         for stimuli, *widths in sizes:
             x, y = (rng.standard_normal((stimuli, width)) for width in widths)
-            for metric in metrics:
+            for metric in names:
                 score_arrays(x, y, metric, **settings)
     return compiled.total()

@@ -102,6 +102,8 @@ def test_pairs_that_need_a_closer_look_are_scored_alone():
 def test_what_is_wrong_names_the_pair():
     pairs = pairs_of([(12, 6)] * 3)
     pairs[2] = pairs[2][0][:7], pairs[2][1]
+    with pytest.raises(ValueError, match="pair 0 is a ndarray"):
+        bsjax.score_many((np.ones((9, 2)), np.ones((9, 2))), "cka")
     with pytest.raises(ValueError, match="pair 2: X and Y need the same stimuli"):
         bsjax.score_many(pairs, "cka")
     pairs[2] = pairs[1][0] * np.nan, pairs[1][1]

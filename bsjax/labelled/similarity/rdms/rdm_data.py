@@ -7,7 +7,7 @@ import xarray as xr
 
 from bsjax.data.types.assemblies import RDMAssembly
 from bsjax.engine.running import run
-from bsjax.labelled.align import STIMULUS, finite_values, two_dimensional, unique_ids
+from bsjax.labelled.align import STIMULUS, float_values, two_dimensional, unique_ids
 from bsjax.labelled.similarity.rdms.subject_responses import LEFT, RIGHT
 from bsjax.labelled.similarity.trials import whole_trials
 from bsjax.metrics.similarity.rdms.dissimilarities import DISSIMILARITIES, Dissimilarity, dissimilarity_named
@@ -60,7 +60,7 @@ def rdm_of(
         known: dict[str, Any] = {"dissimilarity": dissimilarity, "noise": noise}
     else:
         assembly = two_dimensional(assembly, "assembly")
-        ids, arrays, kernel = unique_ids(assembly, "assembly"), (finite_values(assembly, "assembly"),), rdm
+        ids, arrays, kernel = unique_ids(assembly, "assembly"), (float_values(assembly, "assembly"),), rdm
         known = {"dissimilarity": dissimilarity_named(dissimilarity)}
     takes = f"the RDM of {len(ids):,} stimuli"
     values = run(kernel, *arrays, dtype=dtype, takes=takes, advice="fewer stimuli", **known)
