@@ -261,6 +261,7 @@ def _score_alone(job: Job, model: Any, benchmark: Any) -> Score:
     # Imported here, because a job whose score is stored needs none of it.
     import numpy as np
 
+    from bsjax.benchmarks.base import BenchmarkBase
     from bsjax.labelled.resampling.calibration import null_of
     from bsjax.labelled.resampling.draws import in_draws
     from bsjax.labelled.resampling.permutations import Permutations
@@ -274,11 +275,9 @@ def _score_alone(job: Job, model: Any, benchmark: Any) -> Score:
             f"benchmark {job.benchmark_identifier!r} cannot permute its stimuli (null=): it defines its own __call__ "
             "instead of the steps of bsjax.benchmarks.BenchmarkBase. Leave null out"
         )
-    if (
-        asked.resampling is not None
-        and (score.uncertainty is None or score.uncertainty.draws is None)
-        and np.isfinite(score.values).all()
-    ):
+    drawn = score.uncertainty is not None and score.uncertainty.draws is not None
+    own_call = type(benchmark).__call__ is not BenchmarkBase.__call__  # the steps of the base warn themselves
+    if asked.resampling is not None and not drawn and own_call and np.isfinite(score.values).all():
         warnings.warn(
             f"the score of benchmark {job.benchmark_identifier!r} has no bootstrap draws (resampling=): it defines its "
             "own __call__ instead of the steps of bsjax.benchmarks.BenchmarkBase",
