@@ -51,9 +51,9 @@ def precision(dtype: str | np.dtype | None = None) -> Iterator[np.dtype]:
     try:
         chosen = default_dtype() if dtype is None else np.dtype(dtype)
     except TypeError:
-        chosen = dtype
-    if chosen not in (np.dtype("float32"), np.dtype("float64")):
-        raise ValueError(f"dtype must be 'float32' or 'float64', got {str(chosen)!r}")
+        chosen = None
+    if chosen is None or chosen not in (np.dtype("float32"), np.dtype("float64")):
+        raise ValueError(f"dtype must be 'float32' or 'float64', got {str(dtype)!r}")
     double = chosen == np.dtype("float64")
     if double and dtype is not None and default_platform() == "tpu":
         raise ValueError("TPUs compute in float32: leave dtype out, or pass dtype='float32'")

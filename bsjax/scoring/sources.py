@@ -81,8 +81,13 @@ def score_sources(
             scores |= _scores(shared, together)
             together = {}
             # Hold no reference to a source, so that it is freed before the next is loaded.
-            scores |= _scores(shared, {name: source() if callable(source) else source})
+            scores |= _scores(shared, {name: _loaded(source)})
         return scores | _scores(shared, together)
+
+
+def _loaded(source: Any) -> Any:
+    """The responses, or what a function that loads them gives."""
+    return source() if callable(source) else source
 
 
 def _scores(target: SharedTarget, sources: Mapping[str, xr.DataArray]) -> dict[str, Score]:

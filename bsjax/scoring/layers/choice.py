@@ -98,8 +98,8 @@ def choose_layers(
         (('region', 'layer'), 2)
     """
     comparisons = _benchmarks(PUBLIC if benchmarks is None else benchmarks)
-    model = load_model(model) if isinstance(model, str) else model
-    committed = model if isinstance(model, ModelCommitment) else ModelCommitment(model.identifier, model)
+    found: Any = load_model(model) if isinstance(model, str) else model
+    committed = found if isinstance(found, ModelCommitment) else ModelCommitment(found.identifier, found)
     plan = Permutations.of(null)
     with not_exiting(), shown(progress=progress):
         candidates = _candidates(committed, layers)
