@@ -14,7 +14,6 @@ import pytest
 
 import bsjax
 from bsjax.core.identity.opened import following
-from bsjax.data.remote.cache import brainio_home
 from bsjax.submission.environments import install
 from bsjax.submission.sandbox import Limits, Sandbox
 from bsjax.submission.sandbox.index import Index, reachable
@@ -49,7 +48,6 @@ def in_container(monkeypatch):
 def test_what_the_watchdog_measures_is_no_input_of_a_score():
     with following() as followed, Sandbox().start(["/bin/sh", "-c", "sleep 1"]) as process:
         process.wait()
-        brainio_home()  # asks for $HOME within Python's library
     assert followed.notes() == {}
 
 

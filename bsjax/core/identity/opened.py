@@ -32,7 +32,8 @@ _OF_SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/lib/", "/usr/share/", "
 # Modules that read source to display it, and that find modules.
 _SHOW_SOURCE = ("linecache.py", "tokenize.py")
 _FIND_MODULES = "importlib"
-_IN_BETWEEN = tuple(f"{name}{end}" for name in ("os", "posixpath", "_collections_abc") for end in (".py", ">"))
+_PATHS = ("pathlib.py", "pathlib/__init__.py", "pathlib/_local.py")
+_IN_BETWEEN = (*(f"{name}{end}" for name in ("os", "posixpath", "_collections_abc") for end in (".py", ">")), *_PATHS)
 _HERE = str(Path(__file__).parents[1]) + os.sep
 _lock = threading.Lock()
 _of_thread = threading.local()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -101,7 +101,7 @@ def _sides(pairs: Any) -> list[tuple[Any, Any]]:
         pairs = list(zip(*pairs, strict=True))
     sides = list(pairs)
     for row, pair in enumerate(sides):
-        if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
+        if not isinstance(pair, Sized) or isinstance(pair, str | Mapping) or len(pair) != 2:
             raise ValueError(
                 f"pair {row} is a {type(pair).__name__}, where (X, Y) is expected: give a list of such pairs, or two "
                 "arrays of shape (pairs, stimuli, units)"

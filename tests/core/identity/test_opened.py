@@ -1,0 +1,25 @@
+"""What code reads while it is followed: what users' code asks for counts, what bsjax asks for does not."""
+
+import os.path
+from pathlib import Path
+
+import pytest
+
+from bsjax.core.identity.opened import following, unchanged
+from bsjax.data.remote.cache import brainio_home
+
+
+def test_the_home_that_bsjax_asks_for_is_no_input():
+    with following() as followed:
+        brainio_home()
+    assert followed.notes() == {}
+
+
+@pytest.mark.parametrize("find", [lambda: Path("~/weights").expanduser(), lambda: os.path.expanduser("~/weights")])
+def test_the_home_that_a_users_code_asks_for_is_one(find, monkeypatch):
+    with following() as followed:
+        find()
+    notes = followed.notes()
+    assert notes and unchanged(notes)
+    monkeypatch.setenv("HOME", "/elsewhere")
+    assert not unchanged(notes)
