@@ -27,6 +27,7 @@ os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
 
 import hypothesis
 import jax
+import jaxtyping
 import pytest
 
 from bsjax.core.memory import give_back_free_memory
@@ -38,6 +39,7 @@ pytest_plugins = ["tests.support.s3_fixtures"]
 
 _HOME = pytest.StashKey[str]()
 _TESTS, _STAYS = pytest.StashKey[int](), pytest.StashKey[int]()
+_TYPED = [REPOSITORY / "tests" / folder for folder in ("engine", "metrics", "oracle")]
 _LOOK_EVERY, _MANY_MAPS, _MUCH_MEMORY = 40, 45_000, 2_000_000_000
 
 # Compilation makes first examples slow, and a shared machine all of them: time is no sign of an error here.
@@ -85,6 +87,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.DoctestItem) and REPOSITORY / "bsjax" / "metrics" in item.path.parents:
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Checks shapes and dtypes of annotations where kernels are tested: elsewhere it takes time, and shows no more."""
+    jaxtyping.config.update("jaxtyping_disable", not any(folder in item.path.parents for folder in _TYPED))
 
 
 def pytest_runtest_teardown(item: pytest.Item) -> None:
