@@ -100,10 +100,11 @@ def _of_entry(registry: Registry, identifier: str) -> Iterator[str]:
     factory = registry[identifier]
     yield f"{identifier}, a {'ceiling' if identifier in list_ceilings() else registry.kind}"
     yield ""
-    for heading, words in (("summary", registry.summary(identifier)), ("about", _first_paragraph(factory))):
+    described = inspect.unwrap(factory)  # that of a plugin is wrapped, so that its errors name the plugin
+    for heading, words in (("summary", registry.summary(identifier)), ("about", _first_paragraph(described))):
         if words:
             yield textwrap.fill(f"{heading:<12}{words}", _WIDTH, subsequent_indent=" " * 12, break_on_hyphens=False)
-    explained = _explained(getattr(factory, "maker", factory))
+    explained = _explained(getattr(described, "maker", described))
     for number, setting in enumerate(_settings(factory)):
         value = setting.default.__name__ if inspect.isfunction(setting.default) else repr(setting.default)
         default = "" if setting.default is setting.empty else f" = {value}"

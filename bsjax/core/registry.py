@@ -93,8 +93,8 @@ class Registry(MutableMapping[str, Factory]):
     ) -> None:
         """Register a factory.
 
-        An existing identifier is replaced. Plugins cannot replace identifiers: if a plugin registers a taken one, its
-        use raises an error.
+        Running code, such as the cell of a notebook, replaces an identifier that running code registered. bsjax's own
+        identifiers cannot be replaced. If a plugin registers a taken identifier, its use raises an error.
 
         Args:
             identifier: identifier of the entry.
@@ -104,7 +104,8 @@ class Registry(MutableMapping[str, Factory]):
             row: first argument of the factory, for a factory that builds several objects.
 
         Raises:
-            ValueError: the identifier is not a non-empty string, or the factory is neither callable nor a valid string.
+            ValueError: the identifier is not a non-empty string or is bsjax's own, or the factory is neither callable
+                nor a valid string.
         """
         self._entries.add(identifier, self._checked(identifier, factory, summary, requires, row=row))
 

@@ -8,9 +8,18 @@ from inspect import Signature, signature
 from pkgutil import resolve_name
 from typing import Any
 
+from bsjax.core.discovery import forms_of_mapping
 from bsjax.core.registry import Registry
 
+REGISTERS_FOR_OTHERS = True
 metric_registry = Registry("metric", plugins="metric_registry")
+_FORMS = {
+    "cross_validated": "cross-validated",
+    "on_fixed_split": "on a fixed split",
+    "reverse": "from neuroids to model units, cross-validated",
+    "reverse_on_fixed_split": "from neuroids to model units, on a fixed split",
+    "spanning_time": "weights shared across time bins, cross-validated",
+}
 
 
 def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Any:
@@ -35,7 +44,7 @@ def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Any:
         >>> load_metric("ridge", random_state=3).crossvalidation.random_state
         3
     """
-    name = identifier.removesuffix(".ceiling")
+    name = str(identifier).removesuffix(".ceiling")
     if name != identifier and name in metric_registry:
         own = kwargs.keys() & signature(metric_registry[name]).parameters
         metric = load_metric(name, *args, **{key: kwargs[key] for key in own})
@@ -74,11 +83,15 @@ def load_ceiling(identifier: str, *args: Any, **kwargs: Any) -> Any:
 
     Raises:
         KeyError: the ceiling is unknown; the message names the nearest ones.
+        ValueError: the identifier is that of a metric of bsjax without a ceiling.
 
     Example:
         >>> load_ceiling("internal_consistency").split_coord
         'repetition'
     """
+    ceilings = list_ceilings()
+    if identifier in metric_registry and metric_registry.is_bsjaxs(identifier) and identifier not in ceilings:
+        raise ValueError(f"{identifier!r} is a metric: expected a ceiling, one of {', '.join(ceilings)}")
     return load_metric(identifier, *args, **kwargs)
 
 
@@ -136,6 +149,9 @@ def register_mapping(
             onto the source.
         spantime: whether to register ``spantime_name``, with weights shared by all time bins.
 
+    Raises:
+        ValueError: the mapping is neither callable nor a string, or the identifier is bsjax's own.
+
     Example:
         >>> from bsjax.metrics import Ridge
         >>> register_mapping("weak_ridge", lambda: Ridge(1e-3), "ridge regression, alpha 0.001")
@@ -144,21 +160,15 @@ def register_mapping(
         >>> for form in ("weak_ridge", "weak_ridge_cv", "weak_ridge_split"):
         ...     del metric_registry[form]
     """
-    forms = [("{}", "cross_validated", "cross-validated"), ("{}_split", "on_fixed_split", "on a fixed split")]
-    if reverse:
-        forms.append(("reverse_{}", "reverse", "from neuroids to model units, cross-validated"))
-        forms.append(("reverse_{}_split", "reverse_on_fixed_split", "from neuroids to model units, on a fixed split"))
-    if spantime:
-        forms.append(("spantime_{}", "spanning_time", "weights shared across time bins, cross-validated"))
-    for pattern, form, words in forms:
-        identifier = pattern.format(name)
-        words = f"{summary}, {words}" if summary else words
-        factory = _Regression(mapping, form, identifier)
-        metric_registry.register(identifier, factory, summary=words)
-        if form in ("cross_validated", "reverse"):
-            metric_registry.register(f"{identifier}_cv", factory, summary=words)
-        else:
-            _TAKE_MORE.add(identifier)
+    if not isinstance(mapping, str) and not callable(mapping):
+        raise ValueError(f"mapping {name!r}: expected what makes a Mapping, e.g. `lambda: Ridge(1.0)`, got {mapping!r}")
+    for form, identifiers in forms_of_mapping(name, reverse=reverse, spantime=spantime).items():
+        words = ", ".join(filter(None, (summary, _FORMS[form])))
+        factory = _Regression(mapping, form, identifiers[0])
+        for identifier in identifiers:
+            metric_registry.register(identifier, factory, summary=words)
+        if form not in ("cross_validated", "reverse"):
+            _TAKE_MORE.update(identifiers)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from bsjax.core.discovery.brainscore import brainscore_folders as brainscore_fol
 from bsjax.core.discovery.brainscore import brainscore_plugins as brainscore_plugins
 from bsjax.core.discovery.brainscore import is_in_brainscore_plugin as is_in_brainscore_plugin
 from bsjax.core.discovery.declarations import REGISTRIES as REGISTRIES
+from bsjax.core.discovery.declarations import forms_of_mapping as forms_of_mapping
 from bsjax.core.discovery.entries import Entries as Entries
 from bsjax.core.discovery.entries import Entry as Entry
 from bsjax.core.discovery.entries import Factory as Factory

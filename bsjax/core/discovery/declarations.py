@@ -12,6 +12,14 @@ BRAINSCORE = ("brainscore_vision", "brainscore_core", "brainscore", "brainio", "
 REGISTRIES = ("model_registry", "benchmark_registry", "metric_registry", "data_registry", "stimulus_set_registry")
 """Names of the registries that plugins use."""
 
+_FORMS = {
+    "cross_validated": ("{}", "{}_cv"),
+    "on_fixed_split": ("{}_split",),
+    "reverse": ("reverse_{}", "reverse_{}_cv"),
+    "reverse_on_fixed_split": ("reverse_{}_split",),
+    "spanning_time": ("spantime_{}",),
+}
+
 
 class Declaration(NamedTuple):
     """One registration.
@@ -43,8 +51,24 @@ class Declarations(NamedTuple):
     for_brainscore: bool = False
 
 
+def forms_of_mapping(name: str, *, reverse: bool = False, spantime: bool = False) -> dict[str, list[str]]:
+    """Get the identifiers of the metrics that ``bsjax.register_mapping`` registers, by the form of the regression.
+
+    Example:
+        >>> forms_of_mapping("ridge")
+        {'cross_validated': ['ridge', 'ridge_cv'], 'on_fixed_split': ['ridge_split']}
+    """
+    return {
+        form: [identifier.format(name) for identifier in identifiers]
+        for form, identifiers in _FORMS.items()
+        if (reverse or not form.startswith("reverse")) and (spantime or form != "spanning_time")
+    }
+
+
 def read_declarations(path: Path) -> Declarations:
     """Read the registrations in a file: ``benchmark_registry["A"] = ...`` or ``benchmark_registry.register("A", ...)``.
+
+    Also read are calls of ``register_mapping``, which registers several metrics.
 
     The registry may have an alias (``from bsjax import benchmark_registry as registry``) or be an attribute
     (``bsjax.benchmark_registry``).
@@ -94,13 +118,31 @@ def _registrations(tree: ast.AST, names: dict[str, str]) -> Iterator[tuple[str, 
                 registry = _registry(target.value, names) if isinstance(target, ast.Subscript) else None
                 if registry and isinstance(target, ast.Subscript):
                     yield registry, target.slice, ""
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "register":
-            registry = _registry(node.func.value, names)
+        elif isinstance(node, ast.Call):
+            function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             given = {keyword.arg: keyword.value for keyword in node.keywords}
-            identifier = node.args[0] if node.args else given.get("identifier")
+            identifier = node.args[0] if node.args else given.get("identifier", given.get("name"))
             summary = node.args[2] if len(node.args) > 2 else given.get("summary")
-            if registry and identifier is not None:
-                yield registry, identifier, str(summary.value) if isinstance(summary, ast.Constant) else ""
+            words = str(summary.value) if isinstance(summary, ast.Constant) else ""
+            if identifier is None:
+                continue
+            if function == "register_mapping":
+                for name in _of_mapping(identifier, given):
+                    yield "metric_registry", name, words
+            elif function == "register" and isinstance(node.func, ast.Attribute):
+                registry = _registry(node.func.value, names)
+                if registry:
+                    yield registry, identifier, words
+
+
+def _of_mapping(name: ast.expr, given: dict[str | None, ast.expr]) -> Iterator[ast.expr]:
+    """The identifiers that a call of ``register_mapping`` registers, each at the line of the name."""
+    if not isinstance(name, ast.Constant):
+        yield name
+        return
+    told = {key: isinstance(v := given.get(key), ast.Constant) and bool(v.value) for key in ("reverse", "spantime")}
+    for identifiers in forms_of_mapping(str(name.value), **told).values():
+        yield from (ast.copy_location(ast.Constant(identifier), name) for identifier in identifiers)
 
 
 def _registry(node: ast.expr, names: dict[str, str]) -> str | None:

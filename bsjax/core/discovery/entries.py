@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from types import FrameType
 from typing import Any, TypeAlias
 
 from bsjax.core.discovery.folders import Plugin, find_plugins, search_path
@@ -72,9 +73,16 @@ class Entries:
         return self._entries
 
     def add(self, identifier: str, entry: Entry) -> None:
-        """Add an entry. Running code replaces existing entries; plugins cannot replace those of others."""
+        """Add an entry. Running code replaces entries of its own; nothing replaces those of bsjax.
+
+        Raises:
+            ValueError: running code registers an identifier of bsjax.
+        """
         state, by = loading() if self._plugins else None, calling_module()
         if state is None or by.startswith("bsjax."):  # a plugin may be the first to import a module of bsjax
+            before = self._entries.get(identifier)
+            if before is not None and before.by.startswith("bsjax.") and not by.startswith("bsjax."):
+                raise ValueError(f"{self._kind} {identifier!r} is bsjax's own ({before.by}): choose another identifier")
             entry.by = by
             self._entries[identifier] = entry
             return
@@ -146,10 +154,13 @@ def _same_source(one: Plugin, other: Plugin) -> bool:
 def calling_module() -> str:
     """Find the module whose code registers, skipping intermediaries, which define ``REGISTERS_FOR_OTHERS``."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and _is_between(frame.f_globals):
+    while frame.f_back is not None and _is_between(frame):
         frame = frame.f_back
     return str(frame.f_globals.get("__name__", ""))
 
 
-def _is_between(module: dict[str, Any]) -> bool:
-    return "REGISTERS_FOR_OTHERS" in module or module.get("__name__") in ("_collections_abc", "contextlib")
+def _is_between(frame: FrameType) -> bool:
+    module = frame.f_globals
+    if "REGISTERS_FOR_OTHERS" in module:
+        return frame.f_code.co_name != "<module>"  # which registers what is its own
+    return module.get("__name__") in ("_collections_abc", "contextlib")

@@ -151,7 +151,8 @@ def _plugin(folder: Path, package: str, module: str) -> Plugin | None:
     try:
         if not path.is_file():  # opening a pipe could block
             raise ValueError(f"{path} is no regular file")
-        if b"_registry" not in path.read_bytes():
+        text = path.read_bytes()
+        if b"_registry" not in text and b"register_mapping" not in text:
             return None
         found, hidden, for_brainscore = read_declarations(path)
     except (OSError, ValueError) as error:

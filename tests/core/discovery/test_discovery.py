@@ -8,8 +8,17 @@ from pathlib import Path
 import pytest
 
 import bsjax
-from bsjax import benchmark_registry, data_registry, load_metric, load_model, metric_registry, model_registry
+from bsjax import (
+    benchmark_registry,
+    data_registry,
+    load_metric,
+    load_model,
+    metric_registry,
+    model_registry,
+    register_mapping,
+)
 from bsjax.core.registry import UnknownIdentifier
+from bsjax.metrics import Ridge
 from tests.support.processes import printed_by
 
 MODEL = """
@@ -62,6 +71,34 @@ def test_all_kinds_and_ways_to_register(plugin):
     assert metric_registry["m"]() == load_metric("m") == "metric" and model_registry["net"]() == "model"
     assert benchmark_registry.summary("Doe2026.V1-m") == "of the left hand"
     assert benchmark_registry["Doe2026.V1-m"]() == "benchmark"
+
+
+def test_forms_of_a_mapping(plugin):
+    folder = plugin(
+        "forms",
+        """
+        from bsjax import register_mapping
+        from bsjax.metrics import Ridge
+        register_mapping("doe_ridge", lambda: Ridge(2.0), "of the left hand", reverse=True)
+        """,
+    )
+    names = [name for name in metric_registry if "doe_ridge" in name]
+    forms = ["", "_cv", "_split"]
+    assert names == [f"doe_ridge{form}" for form in forms] + [f"reverse_doe_ridge{form}" for form in forms]
+    assert load_metric("doe_ridge_cv").mapping == Ridge(2.0)
+    assert "of the left hand" in metric_registry.summary("doe_ridge_split")
+    assert all(metric_registry.plugin_of(name).folder == folder for name in names)
+
+
+def test_running_code_replaces_what_is_its_own():
+    for made in (1, 2):
+        model_registry["doe"] = lambda made=made: made
+    assert model_registry["doe"]() == 2
+    del model_registry["doe"]
+    with pytest.raises(ValueError, match="'pixels' is bsjax's own"):
+        model_registry["pixels"] = lambda: 1
+    with pytest.raises(ValueError, match="'ridge' is bsjax's own"):
+        register_mapping("ridge", lambda: Ridge(2.0))
 
 
 def test_layouts(plugin, search):
