@@ -59,6 +59,7 @@ class Registry(MutableMapping[str, Factory]):
         kind: kind of entries, in the singular, for messages: "model", "benchmark", "metric".
         listing: the command or call that lists the identifiers, for messages; by default ``bsjax list <kind>s``.
         plugins: name under which plugins use the registry, e.g. ``"model_registry"``; "" if they cannot.
+        replaceable: whether running code may replace entries of bsjax, as with a lab's own copy of recordings.
 
     Example:
         >>> registry = Registry("model")
@@ -74,10 +75,10 @@ class Registry(MutableMapping[str, Factory]):
         bsjax.core.registry.UnknownIdentifier: unknown model 'pixel'; nearest: pixels; see `bsjax list models`
     """
 
-    def __init__(self, kind: str, listing: str | None = None, plugins: str = "") -> None:
+    def __init__(self, kind: str, listing: str | None = None, plugins: str = "", *, replaceable: bool = False) -> None:
         self.kind = kind
         self._listing = listing or f"bsjax list {kind}s"
-        self._entries = Entries(kind, plugins)
+        self._entries = Entries(kind, plugins, replaceable=replaceable)
         self._sources: dict[str, Entry] = {}
         self._forms: dict[str, str] = {}
         self._tables: list[tuple[Callable[[], Collection[str]] | str, Entry]] = []
@@ -93,8 +94,8 @@ class Registry(MutableMapping[str, Factory]):
     ) -> None:
         """Register a factory.
 
-        Running code, such as the cell of a notebook, replaces an identifier that running code registered. bsjax's own
-        identifiers cannot be replaced. If a plugin registers a taken identifier, its use raises an error.
+        Running code, such as the cell of a notebook, replaces an identifier that running code registered; one of bsjax
+        only in a replaceable registry. If a plugin registers a taken identifier, its use raises an error.
 
         Args:
             identifier: identifier of the entry.
@@ -104,8 +105,8 @@ class Registry(MutableMapping[str, Factory]):
             row: first argument of the factory, for a factory that builds several objects.
 
         Raises:
-            ValueError: the identifier is not a non-empty string or is bsjax's own, or the factory is neither callable
-                nor a valid string.
+            ValueError: the identifier is not a non-empty string or is bsjax's own and not replaceable, or the
+                factory is neither callable nor a valid string.
         """
         self._entries.add(identifier, self._checked(identifier, factory, summary, requires, row=row))
 

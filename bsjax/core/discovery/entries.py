@@ -46,10 +46,11 @@ class Entries:
     Args:
         kind: kind of entries, for messages.
         plugins: name under which plugins use the registry, e.g. ``"model_registry"``; "" if they cannot.
+        replaceable: whether running code may replace entries of bsjax.
     """
 
-    def __init__(self, kind: str, plugins: str) -> None:
-        self._kind = kind
+    def __init__(self, kind: str, plugins: str, *, replaceable: bool) -> None:
+        self._kind, self._replaceable = kind, replaceable
         self._plugins = plugins
         self._entries: dict[str, Entry] = {}
         self._searched: str | None = None
@@ -73,15 +74,16 @@ class Entries:
         return self._entries
 
     def add(self, identifier: str, entry: Entry) -> None:
-        """Add an entry. Running code replaces entries of its own; nothing replaces those of bsjax.
+        """Add an entry. Running code replaces existing entries; plugins cannot replace those of others.
 
         Raises:
-            ValueError: running code registers an identifier of bsjax.
+            ValueError: running code registers an identifier of bsjax that is not replaceable.
         """
         state, by = loading() if self._plugins else None, calling_module()
         if state is None or by.startswith("bsjax."):  # a plugin may be the first to import a module of bsjax
             before = self._entries.get(identifier)
-            if before is not None and before.by.startswith("bsjax.") and not by.startswith("bsjax."):
+            theirs = before is not None and before.by.startswith("bsjax.") and not by.startswith("bsjax.")
+            if before is not None and theirs and not self._replaceable:
                 raise ValueError(f"{self._kind} {identifier!r} is bsjax's own ({before.by}): choose another identifier")
             entry.by = by
             self._entries[identifier] = entry

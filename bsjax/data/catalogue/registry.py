@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from bsjax.data.types.assemblies import DataAssembly
     from bsjax.data.types.stimuli import StimulusSet
 
-data_registry = Registry("data set", listing="bsjax.list_data()", plugins="data_registry")
+data_registry = Registry("data set", listing="bsjax.list_data()", plugins="data_registry", replaceable=True)
 stimulus_set_registry = Registry(
-    "stimulus set", listing="list(bsjax.stimulus_set_registry)", plugins="stimulus_set_registry"
+    "stimulus set",
+    listing="list(bsjax.stimulus_set_registry)",
+    plugins="stimulus_set_registry",
+    replaceable=True,
 )
 
 

@@ -136,7 +136,20 @@ def _laid_out(
         refuse_other_truths([theirs], names[-1:])
         truth = theirs.drop_duplicates(STIMULUS).set_index(STIMULUS)[TRUTH]
     tables = [judged_responses(each, names[0], by, no_response, truth=truth) for each in model]
+    _refuse_other_words(tables, theirs, names)
     return laid_out([*tables, theirs], names, by)
+
+
+def _refuse_other_words(models: Sequence[pd.DataFrame], people: pd.DataFrame, names: Sequence[str]) -> None:
+    """Refuses a model's answers of which none is an answer of people's or a truth: it would be always wrong."""
+    words = {*people["response"][people["answered"]], *people[TRUTH]}
+    for table in models:
+        given = pd.unique(table["response"][table["answered"]])
+        if len(given) and words.union(table.get(TRUTH, ())).isdisjoint(given):
+            raise ValueError(
+                f"{names[0]} shares no answer with {names[-1]}: it gives {listed(given, 'answers')}; "
+                f"expected {listed(sorted(map(str, words)), 'answers or truths')}"
+            )
 
 
 def _over_people(score: Score, values: np.ndarray, left: np.ndarray, right: np.ndarray) -> Score:
@@ -200,8 +213,8 @@ class ErrorConsistency(_Agreement):
             target: people's choices, with ``subject`` as well; in any order.
 
         Raises:
-            ValueError: a coordinate is missing, a trial is repeated, the two hold different trials, or a trial has
-                several truths.
+            ValueError: a coordinate is missing, a trial is repeated, the two hold different trials, a trial has
+                several truths, or no answer of the model is an answer or a truth of people's trials.
         """
         return self._score((source, target))
 
@@ -268,8 +281,8 @@ class AccuracyDistance(_Agreement):
                 values that a subject has done, and then averaged.
 
         Raises:
-            ValueError: a coordinate is missing, a trial is repeated, the two hold different trials, or a stimulus has
-                several truths.
+            ValueError: a coordinate is missing, a trial is repeated, the two hold different trials, a stimulus has
+                several truths, or no answer of the model is an answer or a truth of people's trials.
         """
         return self._score((source, target), variables)
 

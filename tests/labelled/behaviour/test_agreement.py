@@ -202,6 +202,8 @@ def test_messages_name_what_is_wrong():
         metric(source.sel(condition=["cond0", "cond1"]), people)
     with pytest.raises(ValueError, match=r"a ceiling needs at least two subjects; assembly has 1 subject \(sub1\)"):
         metric.ceiling(people.sel(subject="sub1"))
+    with pytest.raises(ValueError, match=r"source shares no answer with target: it gives 1 answers \(n02084071\)"):
+        metric(source.copy(data=np.full(source.shape, "n02084071")), people)
     with pytest.raises(ValueError, match=r"variables must be a sequence of coordinates, e.g. \('condition',\)"):
         AccuracyDistance()(source, people, "condition")
 
