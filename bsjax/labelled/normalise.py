@@ -379,4 +379,8 @@ def _normalised(score: Score, ceiling: Score, formula: str, chance: float = 0.0)
             made["uncertainty"] = carried_over(value, function, by_either, (r, known), (c, of_ceiling))
             if known.draws is not None:  # their spread is the error
                 made |= {"error": None, "error_kind": ""}
+    if score.provenance.reason is None and not (c > chance).any() and not np.isnan(r).all():
+        undefined = "undefined" if np.isnan(c).all() else f"not above {'chance' if chance else '0'}"
+        why = f"the ceiling is {undefined}" + (f": {ceiling.provenance.reason}" if ceiling.provenance.reason else "")
+        made["provenance"] = replace(score.provenance, reason=why)
     return replace(score, value=value, unceiled=score, ceiling=ceiling, formula=formula, **made)

@@ -71,7 +71,8 @@ def test_chance_is_taken_off_both():
     assert float(got) == pytest.approx(0.5) and got.formula == "(r-k)/(c-k)"
     assert got.error == pytest.approx(math.hypot(0.02 * 3, 0.03 * 1.5))
     for ceiling in (0.25, 0.2):
-        assert math.isnan(chance_corrected(Score(0.5), Score(ceiling), chance=0.25).value)
+        score = chance_corrected(Score(0.5), Score(ceiling), chance=0.25)
+        assert math.isnan(score.value) and "ceiling" in score.provenance.reason
     limit = LIMITS[got.formula]
     assert limit.before(0.8) == 0.8 and np.isnan(limit.power)
 
