@@ -196,7 +196,9 @@ def export(
     with open_store(results) as store:
         chosen: dict[str, Any] = {"models": model or None, "benchmarks": benchmark or None, "latest": not everything}
         n_rows = write(store, path, format, scores=scores, **chosen)
-    typer.echo(f"{counted(n_rows, 'row')} in {printable(str(path))}", err=True)
+        n_older = len(store.frame(**{**chosen, "latest": False}, columns=["key"])) - n_rows
+    older = f"; {counted(n_older, 'older score')} of the same pairs left out (--all exports them)" if n_older else ""
+    typer.echo(f"{counted(n_rows, 'row')} in {printable(str(path))}{older}", err=True)
 
 
 @app.command("import")

@@ -79,7 +79,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan(Sequence[Cell]):
-    """The cells of a grid. Printed, it shows the number of cells in each state and why some are blocked.
+    """The cells of a grid. Printed, it shows how many are in each state, what each takes, and why some are blocked.
 
     Attributes:
         cells: in the order in which they are run.
@@ -134,6 +134,7 @@ class Plan(Sequence[Cell]):
             lines.append(f"time    {_time(self.seconds)}")
             most = "not known yet" if self.memory is None else f"about {in_words(self.memory)} for the largest cell"
             lines.append(f"memory  {most}")
+        lines += self._each()
         lines += self._told("unknown", "unknown")
         for cell in self.of("compute"):
             if cell.ended:
@@ -144,6 +145,21 @@ class Plan(Sequence[Cell]):
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
+
+    def _each(self) -> list[str]:
+        """A line for each of several cells to compute, or for those that take longest."""
+        cells = self.of("compute")
+        if len(cells) == 1:  # of which the lines above say all
+            return []
+        if len(cells) > _MOST_SHOWN:
+            cells = sorted(cells, key=lambda cell: cell.seconds or 0.0, reverse=True)[:_MOST_SHOWN]
+        lines = [
+            f"        {' on '.join(cell.names)}: {_time(cell.seconds).removesuffix(' in sequence')}"
+            + ("" if cell.memory is None else f", {in_words(cell.memory)}")
+            for cell in cells
+        ]
+        n_more = len(self.of("compute")) - len(cells)
+        return [*lines, f"        and {n_more} more"] if n_more else lines
 
     def _told(self, head: str, name: Literal["reason", "unknown"]) -> list[str]:
         """Lines of what is said of cells, and of which."""
