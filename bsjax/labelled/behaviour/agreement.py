@@ -144,8 +144,9 @@ def _refuse_other_words(models: Sequence[pd.DataFrame], people: pd.DataFrame, na
     """Refuses a model's answers of which none is an answer of people's or a truth: it would be always wrong."""
     words = {*people["response"][people["answered"]], *people[TRUTH]}
     for table in models:
-        given = pd.unique(table["response"][table["answered"]])
-        if len(given) and words.union(table.get(TRUTH, ())).isdisjoint(given):
+        given = pd.unique(np.asarray(table["response"], object)[np.asarray(table["answered"])])
+        own = table[TRUTH] if TRUTH in table else ()
+        if len(given) and words.union(own).isdisjoint(given):
             raise ValueError(
                 f"{names[0]} shares no answer with {names[-1]}: it gives {listed(given, 'answers')}; "
                 f"expected {listed(sorted(map(str, words)), 'answers or truths')}"
