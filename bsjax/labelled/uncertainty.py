@@ -130,11 +130,16 @@ class Uncertainty:
     def of_error(cls, error: float | xr.DataArray | None, error_kind: str) -> Uncertainty:
         """The uncertainty of a score with an error alone, or without one for the reason in ``error_kind``.
 
+        Raises:
+            ValueError: the error is negative.
+
         Example:
             >>> Uncertainty.of_error(0.3, "as published").standard_error
             0.3
         """
         known = math.nan if error is None else error
+        if np.any(np.asarray(known) < 0):
+            raise ValueError(f"the error of a score must be 0 or above, got {error!r}")
         return cls((), known, "normal approximation from its error", error=error, error_kind=error_kind)
 
     @property

@@ -336,10 +336,12 @@ def store_at(place: ResultStore | str | Path | Literal[True] | None) -> ResultSt
     """Convert a ``store`` argument to a store: a store, its location, or True for the default.
 
     Raises:
-        ValueError: no store is given.
+        ValueError: no store is given, or something else.
     """
     if place is None or place is False:
         raise ValueError("scores are kept in a store here: give its place, or use bsjax.score(..., store=None)")
+    if place is not True and not isinstance(place, ResultStore | str | Path):
+        raise ValueError(f"store must be a ResultStore, or the path or URL of one, got {place!r}")
     return place if isinstance(place, ResultStore) else ResultStore(None if place is True else place)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bsjax.core.digests.arrays import file_digest
+from bsjax.core.messages import counted, some
 from bsjax.data import StimulusSet
 
 
@@ -49,7 +50,7 @@ def unique_items(items: Sequence[Item]) -> tuple[np.ndarray, list[int]]:
     """The index of each item's content, and the first item of each content.
 
     Raises:
-        FileNotFoundError: a file does not exist.
+        FileNotFoundError: files do not exist; the message names the first ones.
 
     Example:
         >>> import tempfile
@@ -60,7 +61,16 @@ def unique_items(items: Sequence[Item]) -> tuple[np.ndarray, list[int]]:
         (array([0, 0]), [0])
     """
     # Compute the digest once for rows that share an item.
-    digests = {item: item.digest() for item in dict.fromkeys(items)}
+    digests: dict[Item, str] = {}
+    missing = []
+    for item in dict.fromkeys(items):
+        try:
+            digests[item] = item.digest()
+        except FileNotFoundError:
+            missing.append(item.path)
+    if missing:
+        what = f"{counted(len(missing), 'file')} of {len(missing) + len(digests):,} of the stimuli not found"
+        raise FileNotFoundError(f"{what}: {some(missing)}. Were they moved since the stimulus set was loaded?")
     number, _ = pd.factorize(np.array([digests[item] for item in items], dtype=object))
     _, first = np.unique(number, return_index=True)
     return number, first.tolist()
