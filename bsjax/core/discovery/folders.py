@@ -44,8 +44,9 @@ class Plugin:
 
 
 def search_path() -> str:
-    """Get the value of ``$BSJAX_PLUGINS``: folders separated as in ``$PATH``."""
-    return os.environ.get(VARIABLE, "")
+    """Get the folders in ``$BSJAX_PLUGINS``, each absolute, separated as in ``$PATH``."""
+    named = os.environ.get(VARIABLE, "").split(os.pathsep)
+    return os.pathsep.join(os.path.abspath(os.path.expanduser(name)) for name in named if name)
 
 
 def use_plugins(folder: str | Path) -> None:

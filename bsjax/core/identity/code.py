@@ -321,7 +321,8 @@ def digest_without_remarks(path: str | Path) -> str:
 
 def _node(text: str, code: CodeType) -> ast.AST | None:
     """The innermost function of the same name and first line that contains the whole code object."""
-    spans = [place for place in code.co_positions() if None not in place and place[2:] != (0, 0)]
+    # A function of nothing but `pass` has no position but its first line, which tells it from all but other lambdas.
+    spans = [place for place in code.co_positions() if None not in place and place[2:] != (0, 0)] or [(0, 0, 0, 0)]
     first, last = min((p[0], p[2]) for p in spans), max((p[1], p[3]) for p in spans)
     fitting = [
         node

@@ -27,6 +27,7 @@ Notes = dict[str, list[Any]]
 """Name of a file, folder or variable -> its state and digest when it was read, as plain values."""
 
 _FILE, _FOLDER, _VARIABLE = "file ", "folder ", "variable "
+_ABSENT = ""
 _LIBRARIES = os.path.dirname(sysconfig.get_paths()["stdlib"]) + os.sep
 _OF_SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/lib/", "/usr/share/", "/lib/", _LIBRARIES)
 # Modules that read source to display it, and that find modules.
@@ -46,13 +47,23 @@ class Followed:
 
     def __init__(self) -> None:
         self._noted: Notes = {}
-        self._new: dict[str, None] = {}
+        self._new: dict[str, str] = {}
 
     def notes(self) -> Notes:
-        """Get notes on everything that was read, with the states of the last reading."""
+        """Get notes on everything that was read, with the states of the last reading.
+
+        A file that has changed since it was read gets a digest that nothing has.
+        """
         new, self._new = self._new, {}
-        self._noted |= {name: [_state(name), _digest(name)] for name in sorted(new)}
+        for name, state in sorted(new.items()):
+            as_read = _state(name) == state
+            self._noted[name] = [state, _digest(name) if as_read else _ABSENT if not state else "changed"]
         return dict(self._noted)
+
+    def take(self, name: str) -> None:
+        """Note that something is read now; a file that was not there before counts from its first reading on."""
+        if not self._new.get(name):
+            self._new[name] = _state(name)
 
 
 @contextmanager
@@ -120,7 +131,7 @@ def _state(name: str) -> str:
 
 
 def _digest(name: str) -> str:
-    """The digest of the content; "" if it does not exist."""
+    """The digest of the content; ``_ABSENT`` if it does not exist."""
     try:
         if name.startswith(_FILE):
             return digest_without_remarks(name.removeprefix(_FILE))
@@ -129,7 +140,7 @@ def _digest(name: str) -> str:
         else:
             content = os.environ[name.removeprefix(_VARIABLE)]
     except (OSError, ValueError, KeyError):
-        return ""
+        return _ABSENT
     return hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
@@ -179,7 +190,7 @@ def _note(kind: str, path: Any) -> None:
 
 def _take(name: str) -> None:
     for followed, _, _ in [*_active]:
-        followed._new[name] = None
+        followed.take(name)
 
 
 def _announced_variable(get: Callable[[Any, str], str]) -> Callable[[Any, str], str]:

@@ -23,3 +23,25 @@ def test_the_home_that_a_users_code_asks_for_is_one(find, monkeypatch):
     assert notes and unchanged(notes)
     monkeypatch.setenv("HOME", "/elsewhere")
     assert not unchanged(notes)
+
+
+def test_a_file_that_changes_after_it_was_read_is_not_what_was_read(tmp_path):
+    path = tmp_path / "data.txt"
+    path.write_text("old")
+    with following() as followed:
+        path.read_text()
+        path.write_text("new one")
+    assert not unchanged(followed.notes())
+    with following() as followed:
+        path.read_text()
+    assert unchanged(followed.notes())
+
+
+def test_a_file_that_is_made_on_the_way_is_what_is_read(tmp_path):
+    path = tmp_path / "cached.txt"
+    with following() as followed:
+        with pytest.raises(FileNotFoundError):
+            path.read_text()
+        path.write_text("made")
+        path.read_text()
+    assert unchanged(followed.notes())

@@ -231,6 +231,18 @@ def test_two_functions_of_one_line_are_two():
     assert len({identity_of(each) for each in (first, second, third, third(0))}) == 4
 
 
+def test_functions_that_do_nothing():
+    class Quiet:
+        # fmt: off
+        def passes(self): pass
+        def dots(self): ...
+        # fmt: on
+        def told(self):
+            """Does nothing."""
+
+    assert len({identity_of(each) for each in (Quiet.passes, Quiet.dots, Quiet.told)}) == 3
+
+
 def test_what_nothing_vouches_for_is_refused_and_named(monkeypatch, tmp_path):
     with open(tmp_path / "file", "w") as file:
         holder = Preprocess(2)
