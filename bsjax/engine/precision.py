@@ -117,9 +117,12 @@ def without_large_means(
         array([[-0.0001],
                [ 0.0001]], dtype=float32)
     """
-    dtype, first = np.dtype(dtype), parts[0]
+    dtype, given = np.dtype(dtype), parts
+    if running_dry() is None:  # a shorter dtype has no room for the digits of large integers either
+        parts = tuple(part.astype(float) if _may_be_large(part) else part for part in parts)
     if not all(_is_longer(part, dtype) for part in parts):
-        return parts
+        return given
+    first = parts[0]
     if of_rows:
         return [part.T for part in without_large_means(dtype, *(part.T for part in parts))]
     # Bins on a third axis may be fitted together, and lose the same mean.
@@ -132,7 +135,7 @@ def without_large_means(
     deviation, size = np.sqrt(squares * mean.size / first.size), np.abs(mean)
     large = (size > _LARGE_MEAN * deviation) & (deviation > rounding(mean, CONSTANT) * size)
     if not large.any():
-        return parts
+        return given
     shift = np.where(large, mean, 0.0)
     return [np.subtract(part, shift, out=np.empty(part.shape, dtype), casting="same_kind") for part in parts]
 
@@ -150,6 +153,11 @@ def in_range(dtype: np.dtype | str, values: np.ndarray | jax.Array) -> np.ndarra
     if 1.0 / _EXTREME < largest < _EXTREME or not 0.0 < largest < np.inf:
         return values
     return np.ldexp(values, -int(np.ceil(np.log2(largest))))
+
+
+def _may_be_large(values: np.ndarray | jax.Array) -> bool:
+    """Whether an array on the host holds integers that float32 may not hold."""
+    return isinstance(values, np.ndarray) and values.dtype.kind in "iu" and values.itemsize >= 4
 
 
 def _is_longer(values: np.ndarray | jax.Array, dtype: np.dtype) -> bool:

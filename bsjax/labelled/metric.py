@@ -275,7 +275,8 @@ class Metric(ABC):
     def values_held(self, *parts: Any) -> Sequence[Any]:
         """Values of parts of one side without what the metric ignores and its precision cannot hold: large means."""
         dtype = np.dtype(self.dtype or default_dtype())
-        return self.values_shortened(dtype, *parts) if dtype.itemsize < parts[0].dtype.itemsize else parts
+        shorter = dtype.itemsize < parts[0].dtype.itemsize or parts[0].dtype.kind in "iu"
+        return self.values_shortened(dtype, *parts) if shorter else parts
 
     def values_shortened(self, dtype: np.dtype, *parts: Any) -> Sequence[Any]:
         """The parts, ready for a cast to a shorter dtype."""

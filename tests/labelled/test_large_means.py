@@ -94,6 +94,14 @@ def test_deviations_keep_their_digits(mean, digits, constant):
     np.testing.assert_allclose(found, exact, rtol=0, atol=1e-6 * np.abs(exact).max())
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_integers_have_no_digits_to_lose_either(dtype):
+    x, y = problem(0)
+    counts = np.round(100 * (y - y.mean(axis=0))).astype(dtype) + 10**9
+    found = [float(bsjax.score_arrays(x, counts, "cka", dtype=each)) for each in DTYPES]
+    assert found[0] == pytest.approx(found[1], abs=1e-3)
+
+
 def test_what_need_not_be_changed_is_returned_as_it_is():
     values = 1e6 + np.random.default_rng(0).normal(size=(9, 3))
     for dtype, same in (("float64", values), ("float32", values.astype("float32")), ("float32", values - 1e6)):

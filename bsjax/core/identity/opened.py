@@ -1,13 +1,15 @@
 """Tracking of the files, folders and environment variables that code reads at run time.
 
-Files opened by Python are known from its audit events. HDF5 and safetensors files, which are opened in C, are tracked
-by wrappers. Files that other C libraries open, network traffic, and reads by other processes are not tracked.
+Files opened by Python are known from its audit events. HDF5, NetCDF, Parquet (by pandas) and safetensors files, which
+are opened in C, are tracked by wrappers. Files that other C libraries open, such as SQLite, checks of whether a file
+exists, network traffic, and reads by other processes are not tracked.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import importlib
 import importlib.util
 import os
 import sys
@@ -207,13 +209,23 @@ def _announced_variable(get: Callable[[Any, str], str]) -> Callable[[Any, str], 
     return announced
 
 
-def _announce_files() -> None:
-    """Wrap the functions of h5py and safetensors that open files in C."""
-    if "h5py" in sys.modules or importlib.util.find_spec("h5py"):
-        import h5py
+# Methods that open files in C: module, class, method, and place of the path among the arguments.
+_OPENING = (
+    ("h5py", "File", "__init__", 1),
+    ("xarray.backends.file_manager", "CachingFileManager", "__init__", 2),  # NetCDF
+    ("pandas.io.parquet", "PyArrowImpl", "read", 1),
+    ("pandas.io.parquet", "FastParquetImpl", "read", 1),
+)
 
-        if not hasattr(h5py.File.__init__, "__wrapped__"):
-            h5py.File.__init__ = _announced_file(h5py.File.__init__, 1)
+
+def _announce_files() -> None:
+    """Wrap the functions of libraries that open files in C."""
+    for module, class_name, method, place in _OPENING:
+        if module in sys.modules or (module == "h5py" and importlib.util.find_spec(module)):
+            holder = getattr(importlib.import_module(module), class_name)
+            original = vars(holder)[method]
+            if not hasattr(original, "__wrapped__"):
+                setattr(holder, method, _announced_file(original, place))
     if "safetensors" in sys.modules or importlib.util.find_spec("safetensors"):
         import safetensors
 
@@ -228,8 +240,8 @@ def _announced_file(opens: Any, place: int) -> Any:
     @functools.wraps(opens)
     def announced(*args: Any, **kwargs: Any) -> Any:
         path = args[place] if len(args) > place else kwargs.get("filename", kwargs.get("name"))
-        mode = args[place + 1] if place and len(args) > place + 1 else kwargs.get("mode", "r")
-        if isinstance(path, (str, bytes, os.PathLike)) and mode in ("r", "r+", "a"):
+        mode = args[2] if place == 1 and len(args) > 2 else kwargs.get("mode")
+        if isinstance(path, (str, bytes, os.PathLike)) and mode not in ("w", "w-", "x"):
             sys.audit("bsjax.read", path)
         return opens(*args, **kwargs)
 

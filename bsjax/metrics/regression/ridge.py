@@ -8,13 +8,14 @@ several rows). Ordinary least squares is alpha = 0, with the minimum-norm soluti
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from bsjax.engine.batches import batched_map
 from bsjax.engine.primitives.triangular import solve_with_cholesky
 from bsjax.engine.programs.fallbacks import with_fallback
-from bsjax.engine.tolerances import rounding
+from bsjax.engine.tolerances import CANCELLED, rounding
 from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, PerStimulus, Scalar, Targets
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed, least_curvature
 from bsjax.metrics.numerics import inverse_root, nonzero
@@ -96,17 +97,19 @@ class Ridge(RidgeMapping):
         """
         folds, alpha, embedding = Fold(held_out, held_out_mask), self._alpha(prepared.gram), prepared.embedding
         if prepared.cross is not None and 2 * held_out.shape[1] > len(prepared.gram):
-            return batched_map(lambda fold: embedding[fold.held_out] @ self._fit(prepared, fold)[0], folds)
+            return batched_map(lambda fold: _predicted(embedding, self._fit(prepared, fold)[0], fold), folds)
         # With a large penalty predictions are small relative to the targets, and targets minus residuals would be
-        # mostly rounding error; entirely so if no feature varies.
+        # mostly rounding error; entirely so if no feature varies, or if held-out stimuli resemble no other.
         largest = jnp.max(jnp.diagonal(prepared.gram))
         strong = (largest > _LEAST_FIT * alpha) & (largest > 0)
         residuals, well_posed = held_out_residuals(prepared, alpha, folds)
+        y = prepared.centred.y[held_out]
+        left = _is_above_rounding(y - residuals, y, held_out_mask)
 
         def by_weights() -> Float[Array, "folds h q"]:
-            return batched_map(lambda fold: embedding[fold.held_out] @ minimum_norm(prepared, alpha, fold), folds)
+            return batched_map(lambda fold: _predicted(embedding, minimum_norm(prepared, alpha, fold), fold), folds)
 
-        return with_fallback(~(well_posed & strong), lambda: prepared.centred.y[held_out] - residuals, by_weights)
+        return with_fallback(~(well_posed & strong & left), lambda: y - residuals, by_weights)
 
     def predict_weighted(
         self, gram: Float[Array, "n n"], y: Targets, weights: PerStimulus, held_out: HeldOut, held_out_mask: HeldOutMask
@@ -125,10 +128,11 @@ class Ridge(RidgeMapping):
         system, alpha, counted = weighted(gram, y, weights), self._alpha(gram), weights > 0
         folds = Fold(held_out, held_out_mask & counted[held_out])
         residuals, well_posed = residuals_of_stimuli(system, alpha, weights, folds)
-        scale = inverse_root(weights, counted)
-        predicted = (system.right[held_out] - residuals) * scale[held_out][:, :, None]
+        scale, right = inverse_root(weights, counted), system.right[held_out]
+        predicted = (right - residuals) * scale[held_out][:, :, None]
         largest = jnp.max(jnp.diagonal(system.matrix) * scale**2)
-        return predicted, well_posed & (largest > _LEAST_FIT * alpha)
+        left = _is_above_rounding(predicted, right * scale[held_out][:, :, None], folds.mask)
+        return predicted, well_posed & (largest > _LEAST_FIT * alpha) & left
 
     def weights_within(
         self, x: Features, y: Targets, stimuli: Scalar, working: str
@@ -182,3 +186,29 @@ class Ridge(RidgeMapping):
             lambda: minimum_norm(prepared, alpha, fold),
         )
         return weights, (prepared.centred.y_mean + system.y_mean - system.x_mean @ weights)[0]
+
+
+def _is_above_rounding(
+    predicted: Float[Array, "folds h q"], y: Float[Array, "folds h q"], mask: HeldOutMask
+) -> Bool[Array, ""]:
+    """Whether predictions, differences of targets and residuals, differ by more than the rounding errors of these."""
+    terms = jnp.max(jnp.abs(y), axis=1, where=mask[:, :, None], initial=0.0)
+    return jnp.all((_spread(predicted, mask) > rounding(y, CANCELLED) * terms) | (terms == 0))
+
+
+def _predicted(embedding: Float[Array, "n d"], weights: Float[Array, "d q"], fold: Fold) -> Float[Array, "h q"]:
+    """Predictions of held-out stimuli; 0 if they are one value up to rounding, as of stimuli that resemble no other."""
+    rows = embedding[fold.held_out]
+    predicted = rows @ weights
+    longest = jnp.max(jnp.sqrt(jnp.sum(rows**2, axis=1)), where=fold.mask, initial=0.0)
+    terms = longest * jnp.sqrt(jnp.sum(weights**2, axis=0))
+    one_value = _spread(predicted[None], fold.mask[None])[0] <= rounding(rows, CANCELLED) * terms
+    return jnp.where(jax.lax.stop_gradient(one_value)[None], 0.0, predicted)
+
+
+def _spread(predicted: Float[Array, "folds h q"], mask: HeldOutMask) -> Float[Array, "folds q"]:
+    """The range of the predictions for the held-out stimuli of each fold."""
+    where = mask[:, :, None]
+    return jnp.max(predicted, axis=1, where=where, initial=-jnp.inf) - jnp.min(
+        predicted, axis=1, where=where, initial=jnp.inf
+    )

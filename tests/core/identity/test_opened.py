@@ -3,7 +3,9 @@
 import os.path
 from pathlib import Path
 
+import pandas as pd
 import pytest
+import xarray as xr
 
 from bsjax.core.identity.opened import following, unchanged
 from bsjax.data.remote.cache import brainio_home
@@ -45,3 +47,15 @@ def test_a_file_that_is_made_on_the_way_is_what_is_read(tmp_path):
         path.write_text("made")
         path.read_text()
     assert unchanged(followed.notes())
+
+
+def test_files_that_libraries_open_in_c(tmp_path):
+    table, data = tmp_path / "a.parquet", tmp_path / "a.nc"
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("h5netcdf")
+    pd.DataFrame({"a": [1]}).to_parquet(table)
+    xr.DataArray([1.0], name="a").to_netcdf(data, engine="h5netcdf")
+    with following() as followed:
+        pd.read_parquet(table)
+        xr.load_dataarray(data, engine="h5netcdf")
+    assert {f"file {path}" for path in (table, data)} <= followed.notes().keys()

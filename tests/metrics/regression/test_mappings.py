@@ -8,7 +8,7 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.model_selection import KFold, ShuffleSplit
 
-from bsjax.metrics import PLS, NeuronToNeuron, Ridge, compiled, cross_validate, make_folds, train_test
+from bsjax.metrics import PLS, Kernelised, NeuronToNeuron, Ridge, compiled, cross_validate, make_folds, train_test
 from tests.support.regression_peers import BestFeature, MinimumNorm
 from tests.support.slopes import check_slope
 
@@ -99,6 +99,16 @@ def test_ridge_leaves_out_few_or_many(kind, shape, alpha):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("mapping", [Ridge(1.0), Ridge(0.0), Kernelised(Ridge(1.0))], ids=["ridge", "linear", "rbf"])
+def test_stimuli_that_resemble_no_other_get_no_score(mapping):
+    """All of them are predicted to have the same response: what differs is rounding errors of targets or products."""
+    rng = np.random.default_rng(0)
+    y, folds = jnp.asarray(rng.normal(size=(40, 4))), folds_of(40)
+    orthogonal = np.linalg.qr(rng.normal(size=(60, 40)))[0].T
+    assert np.isnan(validate(jnp.asarray(40.0 * orthogonal), y, folds, mapping)).all()
+    assert np.isfinite(validate(jnp.asarray(rng.normal(size=(40, 60))), y, folds, mapping)).all()
+
+
 def test_rank_deficient_least_squares_keeps_weak_directions_in_float32():
     # The spectrum of a layer: noise far below a few strong directions, at the rounding errors of its Gram matrix.
     rng = np.random.default_rng(0)
