@@ -11,12 +11,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bsjax.core.labels import remedy
 from bsjax.core.registry import UnknownIdentifier
 from bsjax.labelled.aggregate import error_over, mean_score, nan_mean
-from bsjax.labelled.align import coordinate, listed
+from bsjax.labelled.align import coordinate, listed, more_than_once
 from bsjax.labelled.score import Score, as_score
 from bsjax.labelled.uncertainty import Function, as_value, carried_over, derivatives
 
@@ -141,13 +142,14 @@ def neuroid_wise_explained_variance(score: Score, ceiling: Score) -> Score:
     r"""Mean over neuroids of the explained variance of each, :math:`\operatorname{sign}(r_i)\, r_i^2 / c_i`.
 
     :math:`r_i` and :math:`c_i` are the means over splits of the neuroid's raw values, matched by ``neuroid_id``. A
-    neuroid without a correlation, or with a ceiling of 0 or below, is left out and counted in ``n_undefined``.
+    neuroid without a correlation, or with a ceiling of 0 or below, is left out and counted in ``n_undefined``. A
+    time-resolved score has one mean per time bin.
 
     Returns:
         A score whose ``raw`` has one value per neuroid, and whose error is the standard error of their mean.
 
     Raises:
-        ValueError: raw values are missing, or the neuroids of the two differ.
+        ValueError: raw values are missing, the neuroids or time bins of the two differ, or a ``neuroid_id`` repeats.
 
     Example:
         >>> import xarray as xr
@@ -158,7 +160,12 @@ def neuroid_wise_explained_variance(score: Score, ceiling: Score) -> Score:
         Score(0.3000 ± 0.1000 [-0.9706, 1.5706], mean of r²/c)
     """
     r, c = _by_neuroid(score, ceiling)
-    made: dict[str, Any] = {"unceiled": score, "ceiling": ceiling, "n_units": r.size, "provenance": score.provenance}
+    made: dict[str, Any] = {
+        "unceiled": score,
+        "ceiling": ceiling,
+        "n_units": r.sizes["neuroid"],
+        "provenance": score.provenance,
+    }
     each = LIMITS["mean of r²/c"].of(r.values, _positive(c.values))
     return mean_score(r.copy(data=each), "neuroid", formula="mean of r²/c", **made)
 
@@ -189,7 +196,8 @@ def noise_corrected_explained_variance(score: Score, ceiling: Score) -> Score:
         ``n_undefined``.
 
     Raises:
-        ValueError: raw values or ``n_stimuli`` are missing, or the neuroids of the two differ.
+        ValueError: raw values or ``n_stimuli`` are missing, the neuroids or time bins of the two differ, or a
+            ``neuroid_id`` repeats.
 
     Source: Pospisil & Bair 2021, "The unbiased estimation of the fraction of variance explained by a model".
 
@@ -211,7 +219,12 @@ def noise_corrected_explained_variance(score: Score, ceiling: Score) -> Score:
     by_noise = (1 - reliable) / (c["n_stimuli"].values - 1)
     square, line = r.values**2, r.values * np.sqrt(by_noise / 2)
     each = np.where(square < 2 * by_noise, line, np.sign(r.values) * (square - by_noise)) / reliable
-    made: dict[str, Any] = {"unceiled": score, "ceiling": ceiling, "n_units": r.size, "provenance": score.provenance}
+    made: dict[str, Any] = {
+        "unceiled": score,
+        "ceiling": ceiling,
+        "n_units": r.sizes["neuroid"],
+        "provenance": score.provenance,
+    }
     how: dict[str, Any] = {"center": "median", "kind": "bootstrap", "formula": "median of (r²-(1-c)/(m-1))/c"}
     return mean_score(r.copy(data=each), "neuroid", **how, **made)
 
@@ -336,24 +349,28 @@ def _positive(ceiling: np.ndarray) -> np.ndarray:
 
 
 def _per_neuroid(score: Score, what: str) -> xr.DataArray:
+    """Raw values ``([time_bin,] neuroid)``: the mean over splits."""
     if score.raw is None or "neuroid" not in score.raw.dims:
         raise ValueError(f"{what} has no raw value per neuroid; its raw is {getattr(score.raw, 'dims', None)}")
-    others = [dim for dim in score.raw.dims if dim != "neuroid"]
-    return score.raw.mean(others) if others else score.raw
+    others = [dim for dim in score.raw.dims if dim not in ("neuroid", *score.sizes)]
+    return (score.raw.mean(others) if others else score.raw).transpose(..., "neuroid")
 
 
 def _by_neuroid(score: Score, ceiling: Score) -> tuple[xr.DataArray, xr.DataArray]:
-    """Raw values of both per neuroid, in the order of the score's neuroids."""
+    """Raw values of both per neuroid (and time bin), in the order of the score's neuroids."""
+    _numbers(score, ceiling)  # refuses other time bins
     r, c = _per_neuroid(score, "the score"), _per_neuroid(ceiling, "the ceiling")
     ids, theirs = (coordinate(raw, "neuroid_id", "neuroid", "raw") for raw in (r, c))
     if np.array_equal(ids, theirs):
         return r, c
-    order = {neuroid: i for i, neuroid in enumerate(theirs)}
-    missing = [neuroid for neuroid in ids if neuroid not in order]
-    if missing:
-        what_to_do = remedy(ids, theirs, ("the score's raw", "the ceiling's"), "neuroid_id")
+    names = ("the score's raw", "the ceiling's")
+    if repeated := more_than_once(ids, theirs, names, "neuroid_id"):
+        raise ValueError(f"neuroids cannot be matched with their ceilings by neuroid_id: {'; '.join(repeated)}")
+    at = pd.Index(theirs).get_indexer(pd.Index(ids))
+    if (missing := ids[at < 0]).size:
+        what_to_do = remedy(ids, theirs, names, "neuroid_id")
         raise ValueError(f"the ceiling has no value for {listed(missing, 'neuroid_id')}. {what_to_do}")
-    return r, c.isel(neuroid=[order[neuroid] for neuroid in ids])
+    return r, c.isel(neuroid=at)
 
 
 def _normalised(score: Score, ceiling: Score, formula: str, chance: float = 0.0) -> Score:

@@ -102,6 +102,31 @@ def test_neuroids_without_a_ceiling_or_a_correlation_are_counted():
         neuroid_wise_explained_variance(score, per_neuroid([[0.5]], ["a"]))
 
 
+def test_neuroids_that_share_an_identifier_are_matched_by_their_order_alone():
+    score = per_neuroid([0.4, 0.6, 0.2], [0, 1, 0], ("neuroid",))
+    got = neuroid_wise_explained_variance(score, per_neuroid([[0.9, 0.5, 0.8]], [0, 1, 0]))
+    np.testing.assert_allclose(got.raw, [0.16 / 0.9, 0.72, 0.05])
+    with pytest.raises(
+        ValueError, match=r"1 neuroid_id \(0\) more than once in the score's raw; 2 neuroid_id \(0, 1\)"
+    ):
+        neuroid_wise_explained_variance(score, per_neuroid([[0.9, 0.5, 0.8, 0.7]], [0, 1, 0, 1]))
+
+
+def test_each_neuroid_over_its_own_ceiling_in_each_time_bin():
+    def temporal(*of_bins, ids=("a", "b")):
+        raw = xr.DataArray([of_bins], {"neuroid_id": ("neuroid", list(ids))}, ["split", "time_bin", "neuroid"])
+        return Score(raw.mean(["split", "neuroid"]), raw=raw)
+
+    score, ceiling = temporal([0.3, 0.6], [0.4, 0.2]), temporal([0.8, 0.5], [0.4, 0.5], ids="ba")
+    got = neuroid_wise_explained_variance(score, ceiling)
+    np.testing.assert_allclose(got.value, [(0.09 / 0.5 + 0.36 / 0.8) / 2, (0.16 / 0.5 + 0.04 / 0.4) / 2])
+    assert got.error.sizes == got.value.sizes == {"time_bin": 2} and got.n_units == 2
+    one_ceiling = neuroid_wise_explained_variance(score, per_neuroid([[0.5, 0.8]], ["a", "b"]))
+    np.testing.assert_allclose(one_ceiling.value, [(0.09 / 0.5 + 0.36 / 0.8) / 2, (0.16 / 0.5 + 0.04 / 0.8) / 2])
+    with pytest.raises(ValueError, match="the ceiling has {'time_bin': 2}, the score has a single value"):
+        neuroid_wise_explained_variance(per_neuroid([[0.3, 0.6]], ["a", "b"]), ceiling)
+
+
 def test_a_bounded_score_remembers_what_it_was():
     got = bound_score(ceil_score(Score(0.9), Score(0.6)))
     assert float(got) == 1.0 and got.provenance["unbounded"] == pytest.approx(1.5)
