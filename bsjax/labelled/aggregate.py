@@ -237,13 +237,16 @@ def _key_of(ids: Any, *rows: np.ndarray) -> str:
 
 
 def _of_shared_stimuli(values: np.ndarray, shared: Shared) -> Uncertainty | None:
-    """The uncertainty of the mean over splits (the last axis); None if there are too few."""
+    """The uncertainty of each mean over splits (the last axis), NaN with too few; None if all have too few."""
     finite = np.isfinite(values)
-    fewest = int(finite.sum(axis=-1).min())
-    if fewest < _FEWEST_SPLITS:
+    counts = finite.sum(axis=-1)
+    enough = counts >= _FEWEST_SPLITS
+    if not enough.any():
         return None
+    fewest = int(counts[enough].min())
     known = np.where(finite, values, np.nan)
-    error = np.sqrt(shared.times * np.nanvar(known, axis=-1, ddof=1))
+    variance = np.nanvar(np.where(enough[..., None], known, 0.0), axis=-1, ddof=1)
+    error: Any = np.sqrt(shared.times * np.where(enough, variance, np.nan))
     method = f"standard error over {values.shape[-1]} splits, corrected for the stimuli that they share"
     if values.ndim > 1 or math.isnan(shared.times):  # time-resolved scores are not compared pairwise
         return Uncertainty(("stimuli",), error, method, dof=fewest - 1)
@@ -253,19 +256,27 @@ def _of_shared_stimuli(values: np.ndarray, shared: Shared) -> Uncertainty | None
 
 
 def _of_median(values: np.ndarray) -> Uncertainty | None:
-    """The uncertainty of the median over neuroids (the last axis); None if there are too few."""
-    finite = np.isfinite(values)
-    n = int(finite.sum(axis=-1).min())
-    if n < 2:
+    """The uncertainty of each median over neuroids (the last axis), NaN with too few; None if all have too few."""
+    counts = np.isfinite(values).sum(axis=-1)
+    if counts.max() < 2:
         return None
-    error: Any
+    n = int(counts[counts > 1].min())
+    method = f"standard error of the median over {n} neuroids"
+    return Uncertainty(("neuroids",), _error_of_median(values), method, dof=n - 1)
+
+
+def _error_of_median(values: np.ndarray) -> Any:
+    """The standard error of the median over the last axis; NaN for a single value."""
+    if values.ndim > 1:
+        return np.apply_along_axis(_error_of_median, -1, values)
+    defined = values[np.isfinite(values)]
+    n = len(defined)
     k = math.floor(n / 2 - _REACH * math.sqrt(n) / 2)
-    if k >= 1 and finite.all():
-        ordered = np.sort(values, axis=-1)
-        error = (ordered[..., -k - 1] - ordered[..., k]) / (2 * _REACH)
-    else:  # too few for order statistics, or unequal numbers: normal approximation
-        error = math.sqrt(math.pi / 2) * np.nanstd(np.where(finite, values, np.nan), axis=-1, ddof=1) / math.sqrt(n)
-    return Uncertainty(("neuroids",), error, f"standard error of the median over {n} neuroids", dof=n - 1)
+    if k >= 1 and n == len(values):
+        ordered = np.sort(values)
+        return float(ordered[-k - 1] - ordered[k]) / (2 * _REACH)
+    # Too few for order statistics, or some undefined: normal approximation.
+    return math.sqrt(math.pi / 2) * float(defined.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
 
 
 def over_neuroids(raw: np.ndarray, coords: Mapping[str, Any], provenance: Provenance) -> Score:
@@ -311,7 +322,7 @@ def error_over(
     # No formula for the error of a median holds for few values.
     sure: tuple[ErrorKind, int] = ("standard error", 1) if center == "mean" else ("bootstrap", 1)
     of_estimate = error if (kind, ddof) == sure else _spread(values, center, *sure)
-    method, dof = f"standard error of the {center} over {most} {what}", fewest - 1 if fewest > 1 else None
+    method, dof = f"standard error of the {center} over {most} {what}", int(counts[counts > 1].min()) - 1
     known = Uncertainty((what,), of_estimate, method, dof=dof, **said)
     return known.as_fields(np.max(np.abs(values), axis=-1, where=finite, initial=0.0))
 

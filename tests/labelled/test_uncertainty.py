@@ -128,6 +128,23 @@ def test_whatever_the_error_is_the_interval_is_of_the_mean_as_an_estimate():
     assert mean_score(xr.DataArray(values, dims=["subject"]), "subject", value=0.0).uncertainty.over == ()
 
 
+@pytest.mark.parametrize("of", ["splits", "neuroids", "subjects"])
+def test_a_time_bin_without_values_leaves_the_intervals_of_the_others(of):
+    raw = np.random.default_rng(0).normal(0.5, 0.1, (3, 10, 30))
+    raw[1] = np.nan
+    shared = of_splits([(np.arange(90), np.arange(10))] * 10, np.arange(100)) if of == "splits" else None
+
+    def mean(bins):
+        if of == "subjects":
+            return mean_score(xr.DataArray(raw[bins, 0], dims=["time_bin", "subject"]), "subject")
+        return over_splits(raw[bins], {}, {}, dims=("time_bin", "split", "neuroid"), shared=shared)
+
+    got, alone = mean([0, 1, 2]), mean([0, 2])
+    assert got.uncertainty.over == alone.uncertainty.over and got.uncertainty.dof == alone.uncertainty.dof
+    np.testing.assert_array_equal(got.interval().low[[0, 2]], alone.interval().low)
+    assert np.isfinite(alone.interval().low).all() and np.isnan(got.interval().low[1])
+
+
 def test_the_mean_of_scores_that_were_drawn_together_is_drawn_with_them():
     rng = np.random.default_rng(0)
     one, two = rng.normal(0.5, 0.1, (2, 300))
