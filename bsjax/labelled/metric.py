@@ -252,12 +252,11 @@ class Metric(ABC):
 
     def drawn_score(self, plan: Resampling, *assemblies: Any) -> Score:
         """Its score with its values in the draws of a plan, unless the metric has already drawn by that plan."""
-        score = self.recorded(self(*assemblies))
+        score, drawn = self.recorded(self(*assemblies)), plan.sample(assemblies)
         known = score.uncertainty
-        if known is not None and known.plan and known.draws is not None:
+        if known is not None and known.draws is not None and known.plan == drawn.plan.key(drawn.ids):
             return score
         with in_draws(None), stage(f"{self.identifier or 'the metric'} in {plan.draws:,} draws"):
-            drawn = plan.sample(assemblies)
             return with_draws(score, drawn, **self.drawn_values(drawn, *assemblies))
 
     def drawn_values(self, drawn: Drawn, *args: Any, **kwargs: Any) -> dict[str, Any]:

@@ -128,3 +128,17 @@ def test_a_ceiling_beside_a_metric_has_draws_and_its_name():
     with in_draws(Resampling("stimuli", draws=5)):
         score = scored(Spread().ceiling, responses(0, 3))
     assert score.uncertainty.draws.sizes["draw"] == 5 and score.provenance.metric == "spread"
+
+
+@pytest.mark.parametrize(("draws", "calls"), [(4, 1), (5, 6)])
+def test_only_draws_by_the_plan_that_is_asked_for_are_kept(draws, calls):
+    called = []
+
+    def with_its_own(source, target):
+        called.append(1)
+        with in_draws(Resampling("stimuli", draws=4)):
+            return scored("cka", source, target)
+
+    with in_draws(Resampling("stimuli", draws=draws)):
+        score = scored(with_its_own, responses(0, 5), responses(1, 5))
+    assert score.uncertainty.draws.sizes["draw"] == draws and len(called) == calls

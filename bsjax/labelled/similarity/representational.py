@@ -289,7 +289,7 @@ class RepresentationalSimilarity(_OfSimilarity):
                 than is available.
         """
         if self.error == "bootstrap":
-            return self._bootstrapped(assembly1, assembly2)
+            return self._bootstrapped(Resampling("stimuli", self.n_bootstraps, _SEED), assembly1, assembly2)
         source, target = two_dimensional(assembly1, "source"), two_dimensional(assembly2, "target")
         of_grams = self.similarity.of_grams
         if of_grams is not None and devices_in_use() > 1 and self.error is None:
@@ -314,11 +314,10 @@ class RepresentationalSimilarity(_OfSimilarity):
             why = self._why_undefined(arrays, target) if math.isnan(value) else None
         return self._score(value, why, **spread)
 
-    def _bootstrapped(self, assembly1: xr.DataArray, assembly2: xr.DataArray) -> Score:
-        """The score with draws by its own plan, whose similarities are its raw values."""
-        plan = Resampling("stimuli", self.n_bootstraps, _SEED)
+    def _bootstrapped(self, plan: Resampling, *assemblies: xr.DataArray) -> Score:
+        """The score with draws by a plan, whose similarities are its raw values."""
         with in_draws(plan):
-            score = scored(replace(self, error=None), assembly1, assembly2)
+            score = scored(replace(self, error=None), *assemblies)
         drawn = None if score.uncertainty is None else score.uncertainty.draws
         raw = None if drawn is None else drawn.rename({DRAW: "bootstrap"})
         return replace(score, raw=raw, provenance=replace(score.provenance, settings=self.own_settings()))
@@ -421,7 +420,9 @@ class RepresentationalSimilarity(_OfSimilarity):
         return float(low), float(high)
 
     def drawn_score(self, plan: Resampling, *assemblies: xr.DataArray) -> Score:
-        """Its score with its values in draws; draws of stimuli alone reuse the same RDMs."""
+        """Its score with its values in draws, instead of its own; draws of stimuli alone reuse the same RDMs."""
+        if self.error == "bootstrap":
+            return self._bootstrapped(plan, *assemblies)
         statistic = self.similarity.statistic
         if statistic is None or self.error is not None or plan.factors != ("stimuli",) or devices_in_use() > 1:
             return super().drawn_score(plan, *assemblies)

@@ -55,6 +55,14 @@ def test_the_error_is_that_of_new_stimuli(make, name, error, words):
         assert scores[0].raw.shape == (50,) and scores[0].raw.values.std() > 0
 
 
+@pytest.mark.parametrize("name", ["procrustes", "rdm"])
+@pytest.mark.parametrize("over", ["neuroids", "stimuli"])
+def test_an_error_by_draws_of_its_own_gives_way_to_a_plan(more, name, over):
+    with in_draws(Resampling(over, draws=10)):
+        own, plain = (scored(load_metric(name, error=error), *more) for error in ("bootstrap", None))
+    assert own.interval() == plain.interval() and own.raw.shape == (10,)
+
+
 @pytest.mark.parametrize("how", ["error", "draws"])
 def test_the_error_of_heavy_tailed_responses_is_that_of_new_stimuli(make, how):
     """Of which few stimuli carry the variance: derivatives give two thirds of it."""

@@ -68,7 +68,7 @@ class RDMSimilarity(RepresentationalSimilarity):
         if not _given(assembly1, assembly2):
             return super().__call__(assembly1, self._in_order(assembly2))
         if self.error == "bootstrap":
-            return self._bootstrapped(assembly1, assembly2)
+            return super().__call__(assembly1, assembly2)
         source, target = self._matrices(assembly1, assembly2)
         score = self._of_matrices(target)(source, target)
         if SUBJECT not in assembly2.dims:  # a single RDM has no values of subjects
@@ -121,7 +121,7 @@ class RDMSimilarity(RepresentationalSimilarity):
 
     def drawn_score(self, plan: Resampling, *assemblies: xr.DataArray) -> Score:
         """Its score with its values in draws."""
-        if not _given(*assemblies):
+        if not _given(*assemblies) or self.error == "bootstrap":
             return super().drawn_score(plan, *assemblies)
         return Metric.drawn_score(self, plan, *self._matrices(*assemblies))
 
