@@ -442,7 +442,7 @@ def mean_of_paired(parts: Sequence[Uncertainty | None]) -> Uncertainty | None:
     """The uncertainty of a mean of scores with the same draws, from their mean in each draw.
 
     Returns:
-        None if any score has no draws, or draws of another plan.
+        None if any score has no draws, or draws of another plan, or if there are none.
 
     Example:
         >>> draws = xr.DataArray([0.1, 0.2, 0.3], dims=["draw"])

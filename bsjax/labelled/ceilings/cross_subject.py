@@ -6,18 +6,17 @@ from itertools import combinations, permutations
 from typing import Any, get_args
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from bsjax.engine.running import run
 from bsjax.labelled.aggregate import mean_score
-from bsjax.labelled.align import drawn_from, origins_of, refuse_single
+from bsjax.labelled.align import drawn_from, refuse_single
 from bsjax.labelled.metric import Metric, as_metric
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep
 from bsjax.labelled.similarity.rdms.subject_responses import LEFT, RIGHT, SUBJECT, by_subject, pairs_of_stack
-from bsjax.labelled.similarity.subject_similarity import parts_by_subject
+from bsjax.labelled.similarity.subject_similarity import parts_by_subject, people_of
 from bsjax.metrics import mean_over_pairs, rdm_noise_ceiling, rdms_between_subjects
 from bsjax.metrics.ceilings.cross_subject import How
 from bsjax.metrics.similarity.rdms.rdm_comparison import COMPARISONS
@@ -114,7 +113,7 @@ class CrossSubjectConsistency(Metric):
         return self._of_parts(assembly, parts)
 
     def _of_parts(self, assembly: xr.DataArray, parts: dict[str, xr.DataArray]) -> Score:
-        people = dict(zip(parts, _people(parts, assembly, "neuroid"), strict=True))
+        people = dict(zip(parts, people_of(parts, assembly, "neuroid"), strict=True))
         n_units = assembly.sizes["neuroid"]
         if self.how == "leave_one_out":
             person = np.array([people[name] for name in assembly[SUBJECT].astype(str).values])
@@ -153,7 +152,7 @@ class CrossSubjectConsistency(Metric):
         refuse_single(subjects)
         if np.isnan(pairs).any():
             raise ValueError("a subject lacks pairs of stimuli: select the stimuli that all subjects have")
-        people = _people(subjects, stack, SUBJECT)
+        people = people_of(subjects, stack, SUBJECT)
         alike = people[:, None] == people
         if self.how == "pairwise":
             raw = np.where(alike, np.nan, self.run_kernel(rdms_between_subjects, pairs, method=method, itself=1.0))
@@ -205,14 +204,3 @@ class CrossSubjectConsistency(Metric):
     def _provenance(self, made: Provenance) -> Provenance:
         details = {**made.details, "compared_by": made.metric}
         return replace(made, metric=self.identifier, settings=self.own_settings(), seeds={}, details=details)
-
-
-def _people(names: Iterable[Any], assembly: xr.DataArray, dim: str) -> np.ndarray:
-    """An identity for each subject, the same for copies in a draw, which do not predict one another."""
-    names = list(names)
-    if drawn_from(SUBJECT) not in assembly.coords:
-        return np.arange(len(names))
-    people = origins_of(names, assembly, SUBJECT, dim, "assembly")  # in a draw, names are text
-    if len(pd.unique(people)) < 2:
-        raise ValueError(f"this draw holds copies of the subject {people[0]} only: at least 2 subjects are needed")
-    return people

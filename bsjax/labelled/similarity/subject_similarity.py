@@ -6,11 +6,13 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bsjax.labelled.aggregate import mean_score, nan_mean
-from bsjax.labelled.align import coordinate, refuse_single
+from bsjax.labelled.align import coordinate, drawn_from, origins_of, refuse_single
 from bsjax.labelled.metric import Metric, as_metric, scored
+from bsjax.labelled.resampling.draws import Drawn, Resampling, in_draws
 from bsjax.labelled.resampling.permutations import Permuted
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep
@@ -52,8 +54,21 @@ class SimilarityToSubjects(Metric):
         Raises:
             ValueError: the coordinate ``subject`` is missing, or as raised by the metric.
         """
-        scores = {subject: scored(self.metric, source, part) for subject, part in parts_by_subject(target).items()}
+        plan = Resampling.active()
+        alone = plan is not None and plan.factors == ("stimuli",)  # all subjects have the same draws
+        with in_draws(plan if alone else None):
+            scores = {subject: scored(self.metric, source, part) for subject, part in parts_by_subject(target).items()}
         return mean_score(scores, SUBJECT, n_units=target.sizes["neuroid"])
+
+    def drawn_values(self, drawn: Drawn, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
+        """Its values in every draw; in draws of subjects, the mean of the same similarities with other weights."""
+        if drawn.plan.factors != ("subjects",):
+            return super().drawn_values(drawn, source, target)
+        counts = drawn.in_order("subjects", np.unique(target[SUBJECT].values))
+        raw = np.asarray(self(source, target).raw, float)
+        known = np.isfinite(raw)
+        times = np.where(counts[:, known].any(axis=1), counts[:, known].sum(axis=1), np.nan)
+        return {"values": drawn.in_passes(lambda _: counts[:, known] @ raw[known] / times)}
 
     def permuted_values(self, permuted: Permuted, source: xr.DataArray, target: xr.DataArray) -> dict[str, Any]:
         """Its values after permutations: the metric's, averaged over subjects."""
@@ -98,7 +113,9 @@ class InterSubjectSimilarity(Metric):
         """
         parts = parts_by_subject(assembly)
         refuse_single(parts)
-        scores = {f"{one} and {other}": self.metric(parts[one], parts[other]) for one, other in combinations(parts, 2)}
+        people = dict(zip(parts, people_of(parts, assembly, "neuroid"), strict=True))
+        pairs = [(one, other) for one, other in combinations(parts, 2) if people[one] != people[other]]
+        scores = {f"{one} and {other}": self.metric(parts[one], parts[other]) for one, other in pairs}
         return mean_score(scores, "pair", what="pairs of subjects", n_units=assembly.sizes["neuroid"])
 
 
@@ -111,3 +128,18 @@ def parts_by_subject(assembly: xr.DataArray) -> dict[str, xr.DataArray]:
     subjects = coordinate(assembly, SUBJECT, "neuroid", "the measured responses")
     names: Iterable[Any] = np.unique(subjects)
     return {str(name): assembly.isel(neuroid=np.flatnonzero(subjects == name)) for name in names}
+
+
+def people_of(names: Iterable[Any], assembly: xr.DataArray, dim: str) -> np.ndarray:
+    """An identity for each subject, the same for copies in a draw, which are not compared with one another.
+
+    Raises:
+        ValueError: all are copies of one subject.
+    """
+    names = list(names)
+    if drawn_from(SUBJECT) not in assembly.coords:
+        return np.arange(len(names))
+    people = origins_of(names, assembly, SUBJECT, dim, "assembly")  # in a draw, names are text
+    if len(pd.unique(people)) < 2:
+        raise ValueError(f"this draw holds copies of the subject {people[0]} only: at least 2 subjects are needed")
+    return people
