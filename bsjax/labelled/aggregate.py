@@ -403,7 +403,7 @@ def no_error(what: str, defined: int, of: int) -> str:
 def _of_scores(scores: Mapping[str, Score], mean: Callable[[dict[str, Score]], Score]) -> dict[str, Any]:
     """The fields of a mean of scores besides its value and error."""
     each = list(scores.values())
-    known = mean_of_paired([score.uncertainty for score in each if not math.isnan(float(score))])
+    known = mean_of_paired([score.uncertainty for score in each if not np.isnan(score.values).all()])
     drawn = {} if known is None else {"uncertainty": known, "error": None, "error_kind": ""}
     units = [score.n_units for score in each if score.n_units is not None]
     parts = {
