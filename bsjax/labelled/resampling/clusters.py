@@ -35,7 +35,7 @@ def clustered_by(measured: xr.DataArray) -> str | None:
     Source: Anderson 2001, "A new method for non-parametric multivariate analysis of variance".
     """
     named = all(name in measured.coords and measured[name].dims == ("presentation",) for name in (STIMULUS, OBJECT))
-    if not named or "neuroid" not in measured.dims or measured.dtype.kind != "f":
+    if not named or "neuroid" not in measured.dims or measured.dtype.kind not in "iufb":
         return None
     step = max(1, measured.sizes["neuroid"] // _NEUROIDS)
     some = measured.isel(neuroid=slice(None, None, step)).transpose("presentation", ...)

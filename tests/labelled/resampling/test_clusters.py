@@ -49,6 +49,7 @@ def test_responses_cluster_by_objects_beyond_chance():
     assert clustered_by(responses(np.full((40, 3), np.nan), target["object_name"].values)) is None
     _, trials = of_objects(trials=3)
     assert clustered_by(trials) == "object_name"
+    assert clustered_by((10 * trials).astype(int)) == "object_name"  # as counts of spikes
     assert clustered_by(trials.astype(int).astype(str)) is None
 
 
