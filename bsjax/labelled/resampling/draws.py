@@ -133,8 +133,9 @@ class Resampling(Plan):
                     f"resampling {factor} needs the coordinate {PLACES[factor][0][0]!r} of the measurements; they have "
                     f"{', '.join(present)}"
                 )
-            names = measured[found[0][0]].values
-            ids[factor] = names[~pd.Index(names).duplicated()]
+            names = _identifiers(measured, found[0][0])
+            # Rows that repeat a neuroid would be other neuroids, which the plan refuses.
+            ids[factor] = names if factor == "neuroids" else names[~pd.Index(names).duplicated()]
             of_factor = plan.labels(ids[factor], [measured]) if factor == "stimuli" else {}
             counts[factor] = plan.counts(factor, ids[factor], **of_factor)
             labels |= of_factor
@@ -191,7 +192,7 @@ class Drawn(Sample):
         factors = [factor for factor in ("neuroids", "subjects") if factor in together]
         if not factors:
             return None
-        counts = [self.in_order(factor, assembly[PLACES[factor][0][0]].values) for factor in factors]
+        counts = [self.in_order(factor, _identifiers(assembly, PLACES[factor][0][0])) for factor in factors]
         places = places_of(np.prod(counts, axis=0)).astype(np.int32)
         if not may_pad and (places < 0).any():
             raise ValueError(
@@ -208,13 +209,14 @@ class Drawn(Sample):
         """
         made = []
         for number, assembly in enumerate(given):
-            for factor in together:
+            # Neuroids first, while the subjects by which they are told apart have their own names.
+            for factor in sorted(together, key="neuroids".__ne__):
                 # The model's units are not drawn: neuroids and subjects are those of the measurements.
                 if factor == "neuroids" and number < len(given) - 1:
                     continue
                 found = places(assembly, factor)  # two of a matrix, whose rows and columns stay alike
                 for name, dim in found:
-                    codes = self.codes(factor, assembly[name].values)
+                    codes = self.codes(factor, _identifiers(assembly, name))
                     # Identifiers of the model alone are not drawn.
                     times = np.where(codes < 0, 1, self.counts[factor][draw][codes])
                     assembly = _repeated(assembly, name, dim, times)
@@ -306,6 +308,15 @@ def with_draws(
     return replace(score, error=None, error_kind="", uncertainty=found)
 
 
+def _identifiers(assembly: xr.DataArray, name: str) -> np.ndarray:
+    """The values of a coordinate; neuroids whose identifiers repeat are told apart by their subjects, if known."""
+    names = assembly[name].values
+    if name != "neuroid_id" or pd.Index(names).is_unique or ("subject", "neuroid") not in places(assembly, "subjects"):
+        return names
+    subjects = assembly["subject"].values
+    return np.array([f"{each} of {subject}" for each, subject in zip(names, subjects, strict=True)], dtype=object)
+
+
 def _repeated(assembly: xr.DataArray, name: str, dim: str, times: np.ndarray) -> xr.DataArray:
     """An assembly with each row or column as often as is said, under names of its own."""
     names = assembly[name].values
@@ -328,5 +339,8 @@ def _sorted(names: np.ndarray) -> np.ndarray:
     """The order that sorts identifiers as text; refuses repeated ones."""
     if pd.Index(names).has_duplicates:
         repeated = pd.unique(names[pd.Index(names).duplicated()])
-        raise ValueError(f"ids that are resampled must be unique; more than once: {listed(repeated, 'identifiers')}")
+        raise ValueError(
+            "ids that are resampled must be unique, and those of neuroids unique in each subject; more than once: "
+            f"{listed(repeated, 'identifiers')}"
+        )
     return np.argsort(names.astype(str), kind="stable")

@@ -118,6 +118,20 @@ def test_neuroids_and_subjects_are_drawn_alone_and_with_stimuli(sides, metric, o
         assert known.draws.sel(factor="both")[2] == pytest.approx(found, rel=1e-6)
 
 
+@pytest.mark.parametrize("over", ["neuroids", ("subjects", "neuroids")])
+def test_neuroids_whose_identifiers_repeat_are_those_of_their_subjects(sides, over):
+    source, target = sides
+    target, metric = target.assign_coords(neuroid_id=("neuroid", [0, 1, 0, 1])), load_metric("cka")
+    plan = Resampling(over, draws=5)
+    assert plan.sample([target]).drawn_alike("neuroids") == (4, 3)
+    with in_draws(plan):
+        at_once, one_by_one = (scored(each, source, target).uncertainty for each in (metric, metric.__call__))
+    np.testing.assert_allclose(at_once.draws, one_by_one.draws, rtol=1e-9)
+    if over == "neuroids":
+        with pytest.raises(ValueError, match=r"unique in each subject; more than once: 2 identifiers \(0, 1\)"):
+            plan.sample([target.drop_vars("subject")])
+
+
 @pytest.mark.slow
 def test_a_ceiling_is_drawn_with_the_score():
     plan = Resampling("stimuli", draws=20)
