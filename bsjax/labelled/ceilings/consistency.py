@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bsjax.engine.batches import batched_map
@@ -16,7 +17,7 @@ from bsjax.engine.precision import in_dtype, precision
 from bsjax.engine.running import run
 from bsjax.engine.sharding import Shards, sharded
 from bsjax.labelled.aggregate import NEUROID, SPLIT, coords_on, drawn_scores, nan_mean, nan_median, over_splits
-from bsjax.labelled.align import STIMULUS, TIME_BIN, drawn_from, three_dimensional, two_dimensional
+from bsjax.labelled.align import STIMULUS, TIME_BIN, drawn_from, listed, three_dimensional, two_dimensional
 from bsjax.labelled.metric import Metric, OfHalves, as_metric
 from bsjax.labelled.provenance import Provenance
 from bsjax.labelled.resampling.draws import Drawn
@@ -65,6 +66,10 @@ class SplitHalfReliability(Metric):
     @abstractmethod
     def _halves(self, trials: Trials) -> np.ndarray:
         """A mask of the repetitions of each stimulus in the first half, ``(splits, repetitions, stimuli)``."""
+
+    def _drawn_ids(self, trials: Trials, assembly: xr.DataArray) -> np.ndarray:
+        """The ``stimulus_id`` of each stimulus of the trials, by which it is drawn."""
+        return trials.stimuli
 
     @property
     def _of_halves(self) -> OfHalves | None:
@@ -117,7 +122,7 @@ class SplitHalfReliability(Metric):
         def of_draws(together: Sequence[str]) -> np.ndarray:
             counts = np.ones((1, n), np.int32)
             if "stimuli" in together:
-                counts = drawn.in_order("stimuli", trials.stimuli).astype(np.int32)
+                counts = drawn.in_order("stimuli", self._drawn_ids(trials, assembly)).astype(np.int32)
             if halves_by is not None and bootstraps is not None:
                 units = drawn.places(together, assembly, halves_by.may_pad)
                 counts = counts if units is None else np.broadcast_to(counts, (drawn.plan.draws, n))
@@ -358,8 +363,20 @@ class SplitHalfPredictorConsistency(SplitHalfReliability):
         return self.rep_level
 
     def _trials(self, assembly: xr.DataArray) -> Trials:
+        return by_repetition(assembly, self.rep_level, self._images(assembly))
+
+    def _images(self, assembly: xr.DataArray) -> str:
         fall_back = self.image_level == "image_id" and "image_id" not in assembly.coords
-        return by_repetition(assembly, self.rep_level, STIMULUS if fall_back else self.image_level)
+        return STIMULUS if fall_back else self.image_level
+
+    def _drawn_ids(self, trials: Trials, assembly: xr.DataArray) -> np.ndarray:
+        image = self._images(assembly)
+        known: Any = pd.Series(assembly[STIMULUS].values, assembly[image].values)
+        different = known.groupby(level=0).nunique()
+        if (different > 1).any():
+            several = listed(different.index[different > 1], image)
+            raise ValueError(f"stimuli are drawn by {STIMULUS}, of which there are several for {several}")
+        return known[~known.index.duplicated()].reindex(trials.stimuli).to_numpy()
 
     def _halves(self, trials: Trials) -> np.ndarray:
         mask = trials.mask & (trials.mask.sum(axis=0) > 1)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bsjax.data.types.plain import without_levels
 from bsjax.labelled.align import DRAWN_ROW, drawn_from, listed
 from bsjax.labelled.resampling.clusters import clustered_by
 from bsjax.labelled.resampling.plans import PLACES, Plan, Sample, digest, places
@@ -174,8 +175,16 @@ class Drawn(Sample):
         return len(first), len(first) - strata
 
     def in_order(self, factor: str, ids: Any) -> np.ndarray:
-        """The counts of a factor for given identifiers, in any order and with repetitions."""
-        return self.counts[factor][:, self.codes(factor, ids)]
+        """The counts of a factor for given identifiers, in any order and with repetitions.
+
+        Raises:
+            ValueError: an identifier is not drawn.
+        """
+        codes = self.codes(factor, ids)
+        if (codes < 0).any():
+            unknown = listed(pd.unique(np.asarray(ids)[codes < 0]), PLACES[factor][0][0])
+            raise ValueError(f"the measurements, by which {factor} are drawn, lack {unknown}")
+        return self.counts[factor][:, codes]
 
     def codes(self, factor: str, ids: Any) -> np.ndarray:
         """The position of each given identifier in a factor's ``ids``; -1 for identifiers that are not drawn."""
@@ -208,7 +217,8 @@ class Drawn(Sample):
         together.
         """
         made = []
-        for number, assembly in enumerate(given):
+        for number, one in enumerate(given):
+            assembly = without_levels(one) if isinstance(one, xr.DataArray) else one
             # Neuroids first, while the subjects by which they are told apart have their own names.
             for factor in sorted(together, key="neuroids".__ne__):
                 # The model's units are not drawn: neuroids and subjects are those of the measurements.
@@ -216,10 +226,13 @@ class Drawn(Sample):
                     continue
                 found = places(assembly, factor)  # two of a matrix, whose rows and columns stay alike
                 for name, dim in found:
-                    codes = self.codes(factor, _identifiers(assembly, name))
+                    own, ids = _identifiers(assembly, name), self.ids[factor]
+                    codes = self.codes(factor, own)
                     # Identifiers of the model alone are not drawn.
                     times = np.where(codes < 0, 1, self.counts[factor][draw][codes])
-                    assembly = _repeated(assembly, name, dim, times)
+                    # Copies are named as in the measurements, because text differs where 1 and 1.0 are equal.
+                    names = [each if code < 0 else ids[code] for each, code in zip(own, codes, strict=True)]
+                    assembly = _repeated(assembly, name, dim, times, names)
                 if factor == "stimuli" and len(found) > 1:
                     assembly = _without_pairs_of_copies(assembly, *found)
             made.append(assembly)
@@ -317,13 +330,14 @@ def _identifiers(assembly: xr.DataArray, name: str) -> np.ndarray:
     return np.array([f"{each} of {subject}" for each, subject in zip(names, subjects, strict=True)], dtype=object)
 
 
-def _repeated(assembly: xr.DataArray, name: str, dim: str, times: np.ndarray) -> xr.DataArray:
-    """An assembly with each row or column as often as is said, under names of its own."""
-    names = assembly[name].values
+def _repeated(assembly: xr.DataArray, name: str, dim: str, times: np.ndarray, names: Sequence[Any]) -> xr.DataArray:
+    """An assembly with each row or column as often as is said, its copies told apart by their names."""
     rows = np.repeat(np.arange(len(names)), times)
     copy = np.arange(len(rows)) - np.repeat(np.cumsum(times) - times, times)
-    called = [f"{names[row]}, copy {n}" if n else str(names[row]) for row, n in zip(rows, copy, strict=True)]
-    named = {name: (dim, np.array(called, dtype=object)), drawn_from(name): (dim, names[rows])}
+    called = [
+        f"{names[row]}, copy {n}" if n else str(names[row]) for row, n in zip(rows.tolist(), copy.tolist(), strict=True)
+    ]
+    named = {name: (dim, np.array(called, dtype=object)), drawn_from(name): (dim, assembly[name].values[rows])}
     if dim == "presentation":
         named[DRAWN_ROW] = (dim, assembly[DRAWN_ROW].values[rows] if DRAWN_ROW in assembly.coords else rows)
     return assembly.isel({dim: rows}).assign_coords(named)

@@ -3,7 +3,9 @@ from functools import partial
 import numpy as np
 import pytest
 
+from bsjax import Resampling, in_draws
 from bsjax.labelled.ceilings.consistency import SplitHalfPredictorConsistency
+from bsjax.labelled.metric import scored
 from tests.support import single_trials
 
 trials = partial(single_trials.trials, n=14, r=5, u=4, image="image_id")
@@ -42,6 +44,21 @@ def test_ragged_trials_equal_the_definition_draw_for_draw():
 def test_stimulus_id_serves_where_there_is_no_image_id():
     ceiling = SplitHalfPredictorConsistency()
     assert float(ceiling(trials(image="stimulus_id"))) == float(ceiling(trials()))
+
+
+def test_images_are_drawn_by_their_stimulus_id():
+    plain = trials(keep=ragged).rename(image_id="stimulus_id")
+    names = plain["stimulus_id"].values.astype(str)
+    images = plain.assign_coords(image_id=("presentation", [f"{name}.png" for name in names]))
+    with in_draws(Resampling(draws=8)):
+        first, second = (scored(SplitHalfPredictorConsistency(), each).uncertainty for each in (plain, images))
+        np.testing.assert_array_equal(first.draws, second.draws)
+        coarse = plain.assign_coords(
+            image_id=("presentation", np.char.replace(names, "s004", "s003")),
+            repetition=("presentation", np.arange(len(plain))),
+        )
+        with pytest.raises(ValueError, match=r"several for 1 image_id \(s003\)"):
+            scored(SplitHalfPredictorConsistency(), coarse)
 
 
 def test_a_missing_cell_is_left_out_of_its_half():

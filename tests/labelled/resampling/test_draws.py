@@ -132,6 +132,20 @@ def test_neuroids_whose_identifiers_repeat_are_those_of_their_subjects(sides, ov
             plan.sample([target.drop_vars("subject")])
 
 
+def test_draws_do_not_depend_on_how_stimuli_are_written(sides):
+    ids = np.arange(40)
+    kinds = [{"stimulus_id": ("presentation", each), "row": ("presentation", ids)} for each in (ids, 1.0 * ids)]
+    whole, floats = ([side.assign_coords(kind) for side in sides] for kind in kinds)
+    stacked = [side.set_index(presentation=["stimulus_id", "row"]) for side in whole]
+    found = []
+    for pair in (whole, [floats[0], whole[1]], stacked):
+        with in_draws(Resampling(draws=3)):
+            found.append(scored(load_metric("cka").__call__, *pair).uncertainty.draws)
+    np.testing.assert_array_equal(found[1:], found[:1] * 2)
+    with pytest.raises(ValueError, match=r"lack 10 stimulus_id \(30, 31, 32, 33, 34 ...\)"):
+        Resampling(draws=3).sample([whole[1][:30]]).in_order("stimuli", ids)
+
+
 @pytest.mark.slow
 def test_a_ceiling_is_drawn_with_the_score():
     plan = Resampling("stimuli", draws=20)
