@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
-from bsjax import load_metric
+from bsjax import Resampling, in_draws, load_ceiling, load_metric
 from bsjax.labelled.aggregate import over_neuroids, over_splits
 from bsjax.labelled.behaviour.subject_halves import over_halves, reliability
+from bsjax.labelled.metric import scored
 from tests.support.responses import assembly
 
 
@@ -43,6 +45,17 @@ def test_bootstraps_most_of_which_are_undefined_give_no_error():
         score = load_metric("cka", error="bootstrap", n_bootstraps=60)(few, few)
     defined = int(np.isfinite(score.raw).sum())
     assert 1 < defined < 48 and score.error is None and score.provenance["draws_undefined"] == 60 - defined
+
+
+@pytest.mark.slow
+def test_a_time_bin_whose_draws_are_undefined_takes_no_error_from_the_others():
+    trials = assembly(np.tile(responses(12, 5), (2, 1)) + responses(24, 5), [f"s{i}" for i in range(12)] * 2)
+    bins = xr.concat([trials, trials.where(np.arange(24)[:, None] % 12 < 4)], "time_bin")
+    bins = bins.assign_coords(repetition=("presentation", np.repeat([0, 1], 12)))
+    with in_draws(Resampling(draws=50)), pytest.warns(UserWarning, match="in 1 of 2 time_bin: .* draws have no value"):
+        score = scored(load_ceiling("internal_consistency_temporal"), bins)
+    assert np.isfinite(score.value).all() and np.isfinite(score.error).values.tolist() == [True, False]
+    assert "of them undefined in one time_bin" in score.error_kind
 
 
 @pytest.mark.slow

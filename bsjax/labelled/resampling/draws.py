@@ -17,7 +17,7 @@ from bsjax.labelled.align import DRAWN_ROW, drawn_from, listed
 from bsjax.labelled.resampling.clusters import clustered_by
 from bsjax.labelled.resampling.plans import PLACES, Plan, Sample, digest, places
 from bsjax.labelled.score import Score
-from bsjax.labelled.uncertainty import DRAW, UNIT, as_value, of_draws
+from bsjax.labelled.uncertainty import DRAW, FACTOR, UNIT, as_value, of_draws
 from bsjax.metrics.resampling.draws import bootstrap_counts, places_of
 from bsjax.metrics.resampling.influence import grouped_influence
 
@@ -275,8 +275,8 @@ def with_draws(
 ) -> Score:
     """A score with its values in draws, whose spread becomes its error.
 
-    Draws without a value are counted. If they are more than a fifth, the rest is not representative: the score has no
-    error, and a warning says so.
+    Draws without a value are counted. If they are more than a fifth, the rest is not representative: the score, or its
+    time bin, has no error, and a warning says so.
 
     Args:
         score: the score of all data.
@@ -296,10 +296,12 @@ def with_draws(
         known["influence"] = xr.DataArray(summed, dims=[UNIT, *(str(dim) for dim in score.sizes)])
     if not drawn.alike:
         known.pop("errors", None)  # they assume independent stimuli within each draw
-    lost = int((values.isnull() & np.isfinite(score.value)).any([d for d in values.dims if d != DRAW]).sum())
+    undefined = values.isnull() & np.isfinite(score.value)
+    lost_of_each = undefined.any([FACTOR] if FACTOR in undefined.dims else []).sum(DRAW)
+    lost, bins = int(np.max(lost_of_each.values, initial=0)), " and ".join(map(str, lost_of_each.dims))
     words = f"{plan.draws} bootstrap draws" + (", of both and of each alone" if others else "")
     words += f", of {units} whole groups by {plan.groups}" if drawn.groups is not None else ""
-    words += f", {lost} of them undefined" if lost else ""
+    words += f", {lost} of them undefined" + (f" in one {bins}" if bins else "") if lost else ""
     found = of_draws(
         score.value,
         values,
@@ -311,11 +313,15 @@ def with_draws(
         **known,
     )
     score = replace(score, provenance=score.provenance.with_details(draws_undefined=lost)) if lost else score
-    if lost > _MOST_UNDEFINED * plan.draws:
-        found = replace(found, standard_error=as_value(score.value, np.full(np.shape(score.value), np.nan)))
+    too_few = lost_of_each.values > _MOST_UNDEFINED * plan.draws
+    if too_few.any():
+        errors = np.where(too_few, np.nan, np.asarray(found.standard_error, float))
+        found = replace(found, standard_error=as_value(score.value, errors))
+        where = f" in {too_few.sum()} of {too_few.size} {bins}" if bins else ""
         what = score.provenance.metric or "the score"
         warnings.warn(
-            f"{what} has no interval over {' and '.join(plan.factors)}: {lost} of {plan.draws} draws have no value",
+            f"{what} has no interval over {' and '.join(plan.factors)}{where}: {lost} of {plan.draws} draws have no "
+            "value",
             stacklevel=4,
         )
     return replace(score, error=None, error_kind="", uncertainty=found)
