@@ -9,7 +9,7 @@ from bsjax.data import NeuroidAssembly
 from bsjax.labelled import Score
 from bsjax.labelled.aggregate import jackknife_error
 from bsjax.labelled.metric import scored
-from bsjax.labelled.resampling.draws import Resampling
+from bsjax.labelled.resampling.draws import Resampling, by_whole, taken_whole
 from bsjax.labelled.settings import whole_number
 
 
@@ -21,7 +21,8 @@ def with_error_over_stimuli(
     A ceiling's own error is its spread over random halvings of the same trials. It shrinks with the number of halvings
     and does not measure how far the value is from the truth, which depends on the number of stimuli and the noise of
     the trials. Here the stimuli are divided into random groups, and the ceiling is computed again without each group:
-    the delete-a-group jackknife, sqrt((g - 1) * variance of the g values).
+    the delete-a-group jackknife, sqrt((g - 1) * variance of the g values). Stimuli of one object are in one group where
+    responses cluster by objects.
 
     Args:
         ceiling: ``ceiling(trials) -> Score``, e.g. ``load_ceiling("internal_consistency")``.
@@ -47,8 +48,9 @@ def with_error_over_stimuli(
     if Resampling.active() is not None:  # the bootstrap resamples provide the error
         return scored(ceiling, trials)
     whole = ceiling(trials)
-    stimuli, row = np.unique(trials["stimulus_id"].values.astype(str), return_inverse=True)
-    n_groups = min(n_groups, len(stimuli))
-    group = np.random.default_rng(0).permutation(np.arange(len(stimuli)) % n_groups)[row]
+    by = taken_whole(trials)
+    units, row = np.unique(trials["stimulus_id" if by is None else by].values.astype(str), return_inverse=True)
+    n_groups = min(n_groups, len(units))
+    group = np.random.default_rng(0).permutation(np.arange(len(units)) % n_groups)[row]
     without = [float(ceiling(trials.isel(presentation=group != left_out))) for left_out in range(n_groups)]
-    return dataclasses.replace(whole, **jackknife_error(np.array(without)))
+    return dataclasses.replace(whole, **by_whole(by, jackknife_error(np.array(without))))

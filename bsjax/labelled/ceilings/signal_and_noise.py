@@ -11,6 +11,7 @@ from bsjax.engine.running import run
 from bsjax.labelled.aggregate import NEUROID, jackknife_error, neuroid_coords
 from bsjax.labelled.align import STIMULUS, origins_of
 from bsjax.labelled.metric import Metric
+from bsjax.labelled.resampling.draws import by_whole, left_out_together
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import whole_number
 from bsjax.labelled.similarity.trials import as_trials, whole_trials
@@ -93,8 +94,9 @@ class SignalAndNoiseRSACeiling(Metric):
     the correlation of RDMs does not follow the Spearman-Brown formula.
 
     The error is a jackknife over groups of stimuli, which are left out of the estimates, with the same simulations and
-    the same shrinkage. The published method also scales the signal covariance until split halves of simulated
-    recordings are as similar as those of the data. This scaling is not done here.
+    the same shrinkage. Stimuli of one object are in one group where responses cluster by objects. The published method
+    also scales the signal covariance until split halves of simulated recordings are as similar as those of the data.
+    This scaling is not done here.
 
     Args:
         similarity_func: the comparison of two RDMs, as for ``rsa_ceiling``: ``"spearman"``, ``"corr"``, ``"cosine"``,
@@ -155,10 +157,13 @@ class SignalAndNoiseRSACeiling(Metric):
         Raises:
             ValueError: as for ``fit_signal_and_noise``, or the computation needs more memory than is available.
         """
+        assembly = as_trials(assembly, self.split_coord)
         trials = _whole_trials(assembly, self.split_coord, self.folds, self.seed)
+        by, labels = left_out_together(assembly, trials.stimuli)
+        together = trials.origins if by is None else labels
         _, n, units = trials.values.shape
         # All stimuli, followed by all stimuli without each group.
-        chosen = np.concatenate([np.ones((1, n), bool), ~_parts(trials.origins, self.groups, self.seed + 1)])
+        chosen = np.concatenate([np.ones((1, n), bool), ~_parts(together, self.groups, self.seed + 1)])
         normals = np.random.default_rng(self.seed).standard_normal((self.draws, 2, self.stimuli, units))
         takes, fewer = f"{self.identifier} of {units:,} neuroids and {n:,} stimuli", "fewer neuroids"
         settings: dict[str, Any] = {
@@ -166,7 +171,7 @@ class SignalAndNoiseRSACeiling(Metric):
             "method": self.similarity_func,
             "dissimilarity": self.dissimilarity,
         }
-        values, mask, held_out, _ = trials
+        values, mask, held_out, *_ = trials
         levels = self.run_kernel(shrinkage_levels, values, mask, held_out, takes=takes, advice=fewer)
         arrays = values, mask, chosen, levels, normals
         found = self.run_kernel(simulated_rsa_ceilings, *arrays, takes=takes, advice=fewer, **settings).astype(float)
@@ -174,7 +179,7 @@ class SignalAndNoiseRSACeiling(Metric):
         why = "there is no signal that two neuroids or more have" if np.isnan(value) else None
         return Score(
             float(value),
-            **(jackknife_error(np.array(without)) if self.groups else {}),
+            **(by_whole(by, jackknife_error(np.array(without))) if self.groups else {}),
             raw=xr.DataArray(found[0], dims=["draw"]),
             formula="r",
             n_units=units,
@@ -183,11 +188,12 @@ class SignalAndNoiseRSACeiling(Metric):
 
 
 class _WholeTrials(NamedTuple):
-    """Single trials, their mask, the stimuli that each fold holds out, and the originals of copied stimuli."""
+    """Single trials, their mask, the stimuli that each fold holds out, all stimuli, and the originals of copies."""
 
     values: np.ndarray
     mask: np.ndarray
     held_out: np.ndarray
+    stimuli: np.ndarray
     origins: np.ndarray
 
 
@@ -199,11 +205,13 @@ def _whole_trials(assembly: xr.DataArray, split_coord: str, folds: int, seed: in
     stimuli = len(pd.unique(origins))
     if stimuli < 2 * folds:
         raise ValueError(f"{folds} folds need at least {2 * folds} stimuli, there are {stimuli}: choose fewer folds")
-    return _WholeTrials(np.where(mask[:, :, None], values, 0.0), mask, _parts(origins, folds, seed), origins)
+    held_out = _parts(origins, folds, seed)
+    return _WholeTrials(np.where(mask[:, :, None], values, 0.0), mask, held_out, trials.stimuli, origins)
 
 
-def _parts(origins: np.ndarray, parts: int, seed: int) -> np.ndarray:
-    """Masks (parts, stimuli) of random parts of the stimuli, with all copies of a stimulus in one part."""
-    which, different = pd.factorize(origins)
+def _parts(labels: np.ndarray, parts: int, seed: int) -> np.ndarray:
+    """Masks (parts, stimuli) of random parts of the stimuli, with all of one label, as copies, in one part."""
+    which, different = pd.factorize(labels)
+    parts = min(parts, len(different))
     part = np.arange(len(different)) % max(parts, 1)
     return (np.random.default_rng(seed).permutation(part) == np.arange(parts)[:, None])[:, which]

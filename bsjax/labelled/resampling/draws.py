@@ -15,7 +15,7 @@ import xarray as xr
 from bsjax.data.types.plain import without_levels
 from bsjax.labelled.align import DRAWN_ROW, drawn_from, listed
 from bsjax.labelled.resampling.clusters import clustered_by
-from bsjax.labelled.resampling.plans import PLACES, Plan, Sample, digest, places
+from bsjax.labelled.resampling.plans import PLACES, Plan, Sample, digest, labels_of, places
 from bsjax.labelled.score import Score
 from bsjax.labelled.uncertainty import DRAW, FACTOR, UNIT, as_value, of_draws
 from bsjax.metrics.resampling.draws import bootstrap_counts, places_of
@@ -245,6 +245,21 @@ def taken_whole(measured: xr.DataArray) -> str | None:
     if plan is None or plan.groups is plan.strata is None:
         return clustered_by(measured)
     return plan.groups if plan.groups in measured.coords else None
+
+
+def left_out_together(measured: xr.DataArray, stimuli: Any) -> tuple[str | None, np.ndarray]:
+    """The coordinate of :func:`taken_whole`, and its label of each stimulus; the stimulus itself if there is none."""
+    by = taken_whole(measured)
+    return by, np.asarray(stimuli) if by is None else labels_of(by, stimuli, [measured])
+
+
+def by_whole(groups: str | None, spread: dict[str, Any]) -> dict[str, Any]:
+    """An error whose method names the coordinate that groups stimuli, if any."""
+    known = spread["uncertainty"]
+    if groups is None or known is None:
+        return spread
+    known = replace(known, method=f"{known.method}, stimuli of one {groups} together")
+    return spread | {"error_kind": known.words, "uncertainty": known}
 
 
 def in_draws(plan: Resampling | Factor | Sequence[Factor] | None) -> AbstractContextManager[None]:

@@ -118,7 +118,7 @@ class Plan(ABC):
             ValueError: no assembly has the coordinate.
         """
         asked = {"groups": self.groups, "strata": self.strata}
-        return {what: _labels(name, ids, assemblies) for what, name in asked.items() if name is not None}
+        return {what: labels_of(name, ids, assemblies) for what, name in asked.items() if name is not None}
 
 
 _ACTIVE: ContextVar[Mapping[type[Plan], Any]] = ContextVar("active plans", default=MappingProxyType({}))
@@ -141,7 +141,8 @@ def places(assembly: Any, factor: str) -> list[tuple[str, str]]:
     return [place for place in PLACES[factor] if place[0] in assembly.coords and assembly[place[0]].dims == place[1:]]
 
 
-def _labels(name: str, ids: np.ndarray, assemblies: Sequence[Any]) -> np.ndarray:
+def labels_of(name: str, ids: Any, assemblies: Sequence[Any]) -> np.ndarray:
+    """The label of each stimulus by a coordinate of the first assembly that has it for all of them."""
     for assembly in assemblies:
         for place, dim in places(assembly, "stimuli"):
             theirs = pd.Index(assembly[place].values)

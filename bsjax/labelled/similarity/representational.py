@@ -34,7 +34,7 @@ from bsjax.labelled.align import (
     variable,
 )
 from bsjax.labelled.metric import CrossValidated, Metric, OfHalves, OfPairs, OfTimes, scored
-from bsjax.labelled.resampling.draws import Drawn, Resampling, in_draws, taken_whole, with_draws
+from bsjax.labelled.resampling.draws import Drawn, Resampling, by_whole, in_draws, taken_whole, with_draws
 from bsjax.labelled.resampling.permutations import Permuted
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import in_words, keep, settings_of, whole_number
@@ -305,11 +305,11 @@ class RepresentationalSimilarity(_OfSimilarity):
         with self._sides(source, target, calls) as arrays:
             found, spread = calls[0].result(*arrays), {}
             if self.error == "jackknife":
-                spread = _by_whole(by, jackknife_error(calls[1].result(*arrays)))
+                spread = by_whole(by, jackknife_error(calls[1].result(*arrays)))
             if self.error == "influence":
                 found, influence = found
                 influence = self._where_few(influence, *arrays, by is None)
-                spread = _by_whole(by, error_of_influence(influence, groups))
+                spread = by_whole(by, error_of_influence(influence, groups))
             value = float(found)
             why = self._why_undefined(arrays, target) if math.isnan(value) else None
         return self._score(value, why, **spread)
@@ -635,12 +635,3 @@ def error_of_influence(influence: np.ndarray, groups: np.ndarray | None) -> dict
 
 def _of_pairs(values: np.ndarray) -> xr.DataArray:
     return xr.DataArray(np.asarray(values, float), dims=["pair"])
-
-
-def _by_whole(groups: str | None, spread: dict[str, Any]) -> dict[str, Any]:
-    """An error whose method names the coordinate that groups stimuli, if any."""
-    known = spread["uncertainty"]
-    if groups is None or known is None:
-        return spread
-    known = replace(known, method=f"{known.method}, stimuli of one {groups} together")
-    return spread | {"error_kind": known.words, "uncertainty": known}

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bsjax import Resampling, load_ceiling, load_metric
+from bsjax.benchmarks.uncertainty import with_error_over_stimuli
 from bsjax.labelled.metric import scored
 from bsjax.labelled.resampling.clusters import clustered_by
 from bsjax.labelled.resampling.draws import in_draws
@@ -94,3 +95,15 @@ def test_the_error_of_a_similarity_is_that_of_other_objects():
     assert "stimuli of one object_name together" in scores[0].error_kind
     spread, errors = np.std([float(score) for score in scores], ddof=1), [score.error for score in scores]
     assert 0.8 * spread < np.mean(errors) < 1.8 * spread
+
+
+@pytest.mark.parametrize("what", ["rdm_of_trials", "gsn_rsa_ceiling", "internal_consistency"])
+def test_jackknives_of_trials_leave_out_whole_objects(what):
+    source, trials = of_objects(trials=3)
+    score = {
+        "rdm_of_trials": lambda: load_metric(what, error="jackknife")(source, trials),
+        "gsn_rsa_ceiling": lambda: load_ceiling(what, draws=4)(trials),
+        "internal_consistency": lambda: with_error_over_stimuli(load_ceiling(what), trials),
+    }[what]()
+    assert score.error_kind.endswith("jackknife of 8 groups, stimuli of one object_name together")
+    assert score.uncertainty.dof == 7 and score.error > 0

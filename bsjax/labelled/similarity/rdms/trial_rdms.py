@@ -11,12 +11,13 @@ from bsjax.engine.batches import batched_map
 from bsjax.labelled.aggregate import jackknife_error
 from bsjax.labelled.align import STIMULUS, aligned, finite_values, of_stimuli, two_dimensional
 from bsjax.labelled.kernel_metric import KernelMetric
-from bsjax.labelled.resampling.draws import Drawn
+from bsjax.labelled.resampling.draws import Drawn, by_whole, left_out_together, taken_whole
 from bsjax.labelled.score import Score
 from bsjax.labelled.settings import keep
 from bsjax.labelled.similarity.rdms.stimulus_noise import stimulus_noise, values_in_order
-from bsjax.labelled.similarity.trials import whole_trials
+from bsjax.labelled.similarity.trials import as_trials, whole_trials
 from bsjax.metrics import compare_rdms, rdm, rdm_pairs
+from bsjax.metrics.resampling.draws import label_codes
 from bsjax.metrics.resampling.weighted_rdms import METHODS, compare_weighted_rdms
 from bsjax.metrics.similarity.rdms.noise_covariance import NOISES, Noise
 from bsjax.metrics.similarity.rdms.rdm_comparison import comparison_named, whitened_by
@@ -43,8 +44,8 @@ class TrialRDM(KernelMetric):
             ``"diag"`` or ``"full"``, see :func:`bsjax.metrics.noise_covariance`; None for the identity.
         comparison: a name in ``COMPARISONS`` of ``bsjax.metrics.similarity.rdms.rdm_comparison``.
         split_coord: the coordinate of the repetitions, which are the folds.
-        error: ``"jackknife"`` for a standard error over ten groups of stimuli; None for none. The covariance of noise
-            stays that of all stimuli.
+        error: ``"jackknife"`` for a standard error over ten groups of stimuli, those of one object together where
+            responses cluster by objects; None for none. The covariance of noise stays that of all stimuli.
         dtype: ``"float32"`` or ``"float64"``; by default float64 on CPU and float32 elsewhere.
         sigma_k: covariance of the noise between stimuli, as for ``load_metric("rdm")``; None for independent noise of
             one variance.
@@ -90,25 +91,34 @@ class TrialRDM(KernelMetric):
             raise ValueError(f"error must be 'jackknife' or None, got {self.error!r}")
 
     def arrays(self, source: xr.DataArray, target: xr.DataArray) -> tuple[Any, ...]:
-        """The model's responses, the trials with their mask, and the covariance of the noise between stimuli."""
+        """The model's responses, the trials with their mask, the noise between stimuli, and masks of a jackknife."""
         trials = whole_trials(target, self.split_coord)
         if len(trials.stimuli) < _LEAST:
             raise ValueError(f"{self.identifier} needs at least {_LEAST} stimuli, there are {len(trials.stimuli)}")
         source = aligned(two_dimensional(source, "source"), of_stimuli(trials.stimuli))
         noise = None if self.sigma_k is None else values_in_order(self.sigma_k, trials.stimuli)
-        return finite_values(source, "source"), np.nan_to_num(trials.values), trials.mask, noise
+        kept = None if self.error is None else self._without_groups(trials.stimuli, target)
+        return finite_values(source, "source"), np.nan_to_num(trials.values), trials.mask, noise, kept
+
+    def _without_groups(self, stimuli: np.ndarray, target: Any) -> np.ndarray:
+        """Masks of the stimuli that remain without each group of a jackknife."""
+        labels = left_out_together(as_trials(target, self.split_coord), stimuli)[1]
+        codes = label_codes(labels, len(stimuli), "groups")
+        count = codes.max() + 1
+        groups = max(min(_GROUPS, len(stimuli) // _LEAST, count), 1)
+        group = np.random.default_rng(1).permutation(count) % groups
+        return group[codes] != np.arange(groups)[:, None]
 
     def _method(self, noise: Any) -> Any:
         return self.comparison if noise is None else whitened_by(self.comparison, noise)
 
     def kernel(self, *arrays: Any) -> Any:
         """The similarity of both RDMs, of all stimuli and without each group of them if there is an error."""
-        *responses, noise = arrays
+        *responses, noise, kept = arrays
         (ours, theirs), method = self._rdms(*responses), self._method(noise)
         value = compare_rdms(ours, theirs, method=method)
-        if self.error is None:
+        if kept is None:
             return value, jnp.zeros(0, value.dtype)
-        kept = _without_groups(len(ours))
         return value, batched_map(lambda some: compare_rdms(ours, theirs, where=some, method=method), kept)
 
     def _rdms(self, x: Any, trials: Any, present: Any) -> tuple[Any, Any]:
@@ -124,7 +134,9 @@ class TrialRDM(KernelMetric):
                 "a dissimilarity is undefined: a stimulus without trials in two folds, a negative rate, all of one RDM "
                 "equal, or a covariance of noise without an inverse"
             )
-        spread = jackknife_error(without) if len(without) else {}
+        spread = {}
+        if len(without):
+            spread = by_whole(taken_whole(as_trials(assemblies[-1], self.split_coord)), jackknife_error(without))
         made = self.provenance(reason=reason)
         return Score(value, formula="r", n_undefined=int(np.isnan(value)), provenance=made, **spread)
 
@@ -140,13 +152,6 @@ class TrialRDM(KernelMetric):
         return {"values": drawn.in_passes(lambda _: values)}
 
 
-def _in_draws(x: Any, trials: Any, present: Any, _: Any, counts: Any, *, metric: TrialRDM) -> Any:
+def _in_draws(x: Any, trials: Any, present: Any, *rest: Any, metric: TrialRDM) -> Any:
     ours, theirs = (rdm_pairs(each)[None] for each in metric._rdms(x, trials, present))
-    return compare_weighted_rdms(ours, theirs, counts, method=metric.comparison)[:, 0, 0]
-
-
-def _without_groups(n: int) -> Any:
-    """Masks of the stimuli that remain without each group of a jackknife."""
-    groups = min(_GROUPS, n // _LEAST)
-    of_stimuli = np.random.default_rng(1).permutation(n) % max(groups, 1)
-    return jnp.asarray(of_stimuli[None] != np.arange(groups)[:, None])
+    return compare_weighted_rdms(ours, theirs, rest[-1], method=metric.comparison)[:, 0, 0]
