@@ -614,10 +614,9 @@ class TrainTestSplitCorrelation(RegressionMetric):
         for drawn_stimuli in {"stimuli" in together for together in drawn.plan.passes.values()}:
             held = np.ones((1, len(train)), np.int32), np.ones((1, len(test)), np.int32)
             if drawn_stimuli:
-                plan = drawn.plan
-                alike = {"groups": plan.groups, "strata": plan.strata}
-                labels = {what: train[name].values for what, name in alike.items() if name in train.coords}
-                of_train = plan.counts("stimuli", train[STIMULUS].values, **labels)
+                ids = train[STIMULUS].values
+                labels = drawn.plan.labels(ids, [train, flat["source_train"]], "training stimuli")
+                of_train = drawn.plan.counts("stimuli", ids, **labels)
                 held = of_train, drawn.in_order("stimuli", test[STIMULUS])
             draws = drawn_folds(held[0], no_folds()), held[1]
             raws[drawn_stimuli] = self._refitted_in_parts(train_test_bootstraps, *arrays, draws=draws)[:, None]

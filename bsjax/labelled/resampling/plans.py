@@ -111,14 +111,14 @@ class Plan(ABC):
             ValueError: a factor has no identifiers, or a coordinate is missing.
         """
 
-    def labels(self, ids: np.ndarray, assemblies: Sequence[Any]) -> dict[str, np.ndarray]:
+    def labels(self, ids: np.ndarray, assemblies: Sequence[Any], of: str = "stimuli") -> dict[str, np.ndarray]:
         """The groups and strata of stimuli, where asked for, from the first assembly that has them for all stimuli.
 
         Raises:
             ValueError: no assembly has the coordinate.
         """
         asked = {"groups": self.groups, "strata": self.strata}
-        return {what: labels_of(name, ids, assemblies) for what, name in asked.items() if name is not None}
+        return {what: labels_of(name, ids, assemblies, of) for what, name in asked.items() if name is not None}
 
 
 _ACTIVE: ContextVar[Mapping[type[Plan], Any]] = ContextVar("active plans", default=MappingProxyType({}))
@@ -141,7 +141,7 @@ def places(assembly: Any, factor: str) -> list[tuple[str, str]]:
     return [place for place in PLACES[factor] if place[0] in assembly.coords and assembly[place[0]].dims == place[1:]]
 
 
-def labels_of(name: str, ids: Any, assemblies: Sequence[Any]) -> np.ndarray:
+def labels_of(name: str, ids: Any, assemblies: Sequence[Any], of: str = "stimuli") -> np.ndarray:
     """The label of each stimulus by a coordinate of the first assembly that has it for all of them."""
     for assembly in assemblies:
         for place, dim in places(assembly, "stimuli"):
@@ -150,7 +150,7 @@ def labels_of(name: str, ids: Any, assemblies: Sequence[Any]) -> np.ndarray:
             at = theirs[first].get_indexer(pd.Index(ids))
             if name in assembly.coords and assembly[name].dims == (dim,) and (at >= 0).all():
                 return assembly[name].values[first][at]
-    raise ValueError(f"neither the responses nor the measurements have a coordinate {name!r} of the stimuli")
+    raise ValueError(f"neither the responses nor the measurements have a coordinate {name!r} of the {of}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -297,9 +297,13 @@ def test_training_stimuli_of_a_fixed_split_are_drawn_in_groups(sides, monkeypatc
     parts = [side[first::2] for side in (source, target) for first in (0, 1)]
     seen, counts = [], Resampling.counts
     monkeypatch.setattr(Resampling, "counts", lambda *given, **more: seen.append(counts(*given, **more)) or seen[-1])
+    bare = [part.drop_vars("object_name") for part in parts]
     with in_draws(Resampling("stimuli", draws=5, groups="object_name")):
         scored(load_metric("ridge_split"), *parts)
-    for found, part in zip(seen, (parts[3], parts[2]), strict=True):
+        scored(load_metric("ridge_split"), parts[0], parts[1], bare[2], parts[3])  # the source says the groups
+        with pytest.raises(ValueError, match="have a coordinate 'object_name' of the training stimuli"):
+            scored(load_metric("ridge_split"), *bare[:3], parts[3])
+    for found, part in zip(seen[:4], (parts[3], parts[2]) * 2, strict=True):
         for name in "abcdefgh":  # all of a group as often
             assert (np.ptp(found[:, part["object_name"].values == name], axis=1) == 0).all()
 
