@@ -42,7 +42,7 @@ def with_error_over_stimuli(
         >>> from bsjax.benchmarks.families.simulated.benchmark import assembly
         >>> score = with_error_over_stimuli(load_ceiling("internal_consistency"), assembly())
         >>> score.error_kind
-        'standard error over stimuli, jackknife of 10 groups'
+        'standard error over stimuli, jackknife of 6 groups, stimuli of one object_name together'
     """
     n_groups = whole_number(n_groups, "n_groups", 2)
     if Resampling.active() is not None:  # the bootstrap resamples provide the error
