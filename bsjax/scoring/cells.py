@@ -55,7 +55,9 @@ def cell_of(job: Job, content: str | None, benchmarks: dict[Hashable, Any] | Non
     if content is None or benchmark is None or None in settings.values():
         return None
     isolated = ["isolated"] if job.options.isolated else []  # its plugins may require other packages
-    parts = [own_source(*OF_SCORES), content, benchmark, settings, *job.options.beside.parts(), *isolated]
+    # The name too, so that a model with the content of another has scores of its own.
+    model = [job.model_identifier, content]
+    parts = [own_source(*OF_SCORES), model, benchmark, settings, *job.options.beside.parts(), *isolated]
     return digest_of_json(parts)
 
 

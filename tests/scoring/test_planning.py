@@ -10,7 +10,7 @@ from bsjax.core.memory import held
 from bsjax.labelled import Provenance
 from bsjax.results import ResultStore
 from bsjax.scoring import plan, run_plan
-from bsjax.scoring.cells import cell_of
+from bsjax.scoring.cells import cell_of, content_of_model
 from bsjax.scoring.job import Job, Options
 from tests.scoring.conftest import recorded
 
@@ -86,6 +86,15 @@ def test_a_model_that_was_not_built_here_is_found_when_it_runs(store, tmp_path, 
     assert [done.state for done in run_plan(planned, store).done] == ["found"]
     assert len(store.frame(latest=False)) == 1
     assert set(states(plan("pixels", "Simulated.V1-cka", store=store, predict=False)).values()) == {"scored"}
+
+
+def test_a_model_with_the_content_of_another_has_a_score_of_its_own(plugins, store):
+    net = bsjax.load_model("net0")
+    models = ["net0", net.with_region_layers(net.region_layer_map, "renamed")]
+    assert content_of_model(net) == content_of_model(models[1])
+    grid = run_plan(plan(models, "Tiny.b0", store=store), store)
+    assert grid.frame()["state"].tolist() == ["scored", "scored"]
+    assert sorted(store.frame()["model"]) == ["net0", "renamed"]
 
 
 def test_options_that_change_no_score_are_no_other_cell():

@@ -28,16 +28,16 @@ THINGS = {
 }
 
 JOBS = {
-    "in batches": "5ad4681bf83a39e937a50a3c294c1c63",
-    "in a budget": "5ad4681bf83a39e937a50a3c294c1c63",
-    "draws": "80db41207a9f4e5db91439b4707ad412",
-    "null": "93d7c7458e5290a9a2dea1127f7008a4",
-    "beside": "d653c67a774fcbac27b0d14342a27164",
-    "Simulated.V1-pls": "5ad4681bf83a39e937a50a3c294c1c63",
-    "Simulated.V1-cka": "ca624e385f98ddd68db05711ca5ea2da",
-    "MajajHong2015public.IT-pls": "e19e870ebf8213babadb07e21cf199d9",
-    "Rajalingham2018-i2n": "04023c46f497b1a55e770684e90caff3",
-    "Kar2019-ost": "03fd0819b7e8d66a2fc590b7ccf98b5d",
+    "in batches": "a2eca1eb11d58bf6ce233c03e7c6e15d",
+    "in a budget": "a2eca1eb11d58bf6ce233c03e7c6e15d",
+    "draws": "828a304aad755fd2119c8442a34efbd2",
+    "null": "4bf6088f6f9d018ce6d903eec8c0be7b",
+    "beside": "e238c2910167e06661eb1ed5bd31deff",
+    "Simulated.V1-pls": "a2eca1eb11d58bf6ce233c03e7c6e15d",
+    "Simulated.V1-cka": "c8f87911f3b2beb39df867da384a2658",
+    "MajajHong2015public.IT-pls": "4ca3c777601d7dd61521398dd1dab00c",
+    "Rajalingham2018-i2n": "2bff356ec92e0cd0fa12badbea1e68c0",
+    "Kar2019-ost": "a58003ec69f4e5cfbc1d4a583d7d38e8",
 }
 
 
