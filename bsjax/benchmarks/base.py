@@ -253,7 +253,7 @@ class BenchmarkBase:
             start = datetime.now(UTC)
             try:
                 if not self._compares_many:
-                    made[number] = self(candidate)
+                    made[number] = scored_by(self, candidate)
                     continue
                 self.ask(candidate)
                 observed[number] = self.observe(candidate, self.stimuli_for(candidate))
@@ -354,7 +354,7 @@ class BenchmarkBase:
             benchmark_version=self.version,
             parent=self.parent or None,
             start=None if start is None else start.isoformat(timespec="seconds"),
-            seconds=None if start is None else round((datetime.now(UTC) - start).total_seconds(), 3),
+            seconds=None if start is None else _seconds_since(start),
         )
         return replace(score, provenance=made)
 
@@ -382,3 +382,26 @@ class BenchmarkBase:
         for heading, words in self.paradigm()._asdict().items():
             lines += textwrap.wrap(f"{heading:<12}{words}", _WIDTH, subsequent_indent=" " * 12, break_on_hyphens=False)
         return "\n".join(lines)
+
+
+def scored_by(benchmark: Any, candidate: BrainModel) -> Score:
+    """The score of a model with its provenance, also from a benchmark with its own ``__call__`` that adds none."""
+    start = datetime.now(UTC)
+    score = as_score(benchmark(candidate), f"the score of benchmark {benchmark.identifier!r}")
+    made = score.provenance
+    if made.start is not None:
+        return score
+    if isinstance(benchmark, BenchmarkBase):
+        return benchmark.stamped(score, candidate, start=start, layers=made.layers)
+    known = {
+        "model_digest": getattr(candidate, "digest", None),
+        "benchmark_version": getattr(benchmark, "version", None),  # an object may lack what it is not asked for
+        "parent": getattr(benchmark, "parent", None) or None,
+    }
+    lacking = {name: value for name, value in known.items() if value is not None and name not in made}
+    when = {"start": start.isoformat(timespec="seconds"), "seconds": _seconds_since(start)}
+    return replace(score, provenance=replace(made, **lacking, **when))
+
+
+def _seconds_since(start: datetime) -> float:
+    return round((datetime.now(UTC) - start).total_seconds(), 3)

@@ -261,15 +261,14 @@ def _score_alone(job: Job, model: Any, benchmark: Any) -> Score:
     # Imported here, because a job whose score is stored needs none of it.
     import numpy as np
 
-    from bsjax.benchmarks.base import BenchmarkBase
+    from bsjax.benchmarks.base import BenchmarkBase, scored_by
     from bsjax.labelled.resampling.calibration import null_of
     from bsjax.labelled.resampling.draws import in_draws
     from bsjax.labelled.resampling.permutations import Permutations
-    from bsjax.labelled.score import as_score
 
     asked = job.options.beside
     with in_draws(asked.resampling), Permutations.within(asked.null):
-        score = as_score(benchmark(model), f"the score of benchmark {job.benchmark_identifier!r}")
+        score = scored_by(benchmark, model)
     if asked.null is not None and null_of(score) is None and np.isfinite(score.values).all():
         raise ValueError(
             f"benchmark {job.benchmark_identifier!r} cannot permute its stimuli (null=): it defines its own __call__ "

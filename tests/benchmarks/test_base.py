@@ -67,6 +67,27 @@ def test_a_call_of_ones_own_is_left_alone():
     assert score.provenance == {**known, "note": "made up"}
 
 
+class Bare(BenchmarkBase):
+    def __call__(self, candidate):
+        return Score(0.5, provenance={"layers": {"V1": ["one"]}, "note": "made up"})
+
+
+class Plain:
+    """A benchmark without the base class."""
+
+    identifier, version, parent, bibtex, ceiling = "Mine-bare", 3, "V1", "", Score(1.0)
+    __call__ = Bare.__call__
+
+
+@pytest.mark.parametrize("models", ["pixels", ["pixels", "gabor-v1"]])
+@pytest.mark.parametrize("own", [Bare("Mine-bare", lambda: Score(1.0), version=3, parent="V1"), Plain()])
+def test_a_call_of_ones_own_without_provenance_gets_one(own, models):
+    made = bsjax.score(models, own, store=None)
+    made = (made if models == "pixels" else made["pixels", "Mine-bare"]).provenance
+    known = {"model": "pixels", "benchmark": "Mine-bare", "benchmark_version": 3, "parent": "V1", "note": "made up"}
+    assert made == {**known, "layers": {"V1": ["one"]}} and made.start is not None and made.seconds is not None
+
+
 def test_an_undefined_score_without_a_normalisation():
     class Never(BenchmarkBase):
         def observe(self, candidate, stimuli):
