@@ -235,9 +235,7 @@ class ResultStore:
         """
         whole = [self.found(key, tables.scores, tables.failures)["key"] for key in keys]
         with self.writing() as connection:
-            for table in (tables.scores, tables.failures):
-                for part in askable(whole):
-                    connection.execute(delete(table).where(table.c.key.in_(part)))
+            delete_results(connection, whole)
 
     def begin_run(self, n_cells: int, **facts: Any) -> str:
         """Record the start of a run; returns its name.
@@ -343,6 +341,13 @@ def store_at(place: ResultStore | str | Path | Literal[True] | None) -> ResultSt
     if place is not True and not isinstance(place, ResultStore | str | Path):
         raise ValueError(f"store must be a ResultStore, or the path or URL of one, got {place!r}")
     return place if isinstance(place, ResultStore) else ResultStore(None if place is True else place)
+
+
+def delete_results(connection: Connection, keys: Iterable[str]) -> None:
+    """Delete the scores and failures of these keys."""
+    for part in askable(keys):
+        for table in (tables.scores, tables.failures):
+            connection.execute(delete(table).where(table.c.key.in_(part)))
 
 
 def _id_of(

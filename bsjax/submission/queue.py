@@ -22,6 +22,7 @@ from bsjax.labelled.plain_values import to_plain
 from bsjax.results import ResultStore, tables
 from bsjax.results.database import alone_in
 from bsjax.results.leases import is_gone, now_by_database, this_process
+from bsjax.results.store import delete_results
 
 ENVIRONMENT, WORK = "environment", "work"
 """Names of the folders next to the files of a submission: for its environment, and for the output of its steps."""
@@ -475,13 +476,13 @@ def remove(store: ResultStore, submission_id: str) -> None:
         ValueError: it is running.
     """
     found = submission(store, submission_id)
-    if found.visibility == "private":
-        _remove_scores(store, found)
     # Only renamed under the lock; the slow removal follows when no other process waits for the lock.
     asides = {path: path.with_name(f".{path.name}.removed") for path in (found.folder, *_beside(found.folder))}
     with _changing(store) as connection:
         if _rows(connection, found.id, ("running",)):
             raise ValueError(f"{found.name} ({found.id[:12]}) is running: cancel it first")
+        if found.visibility == "private":
+            delete_results(connection, _own_scores(store, found))
         connection.execute(delete(tables.steps).where(_steps.submission_id == found.id))
         connection.execute(delete(tables.submissions).where(_of.id == found.id))
         connection.execute(update(tables.submissions).where(_of.previous == found.id).values(previous=found.previous))
@@ -499,12 +500,11 @@ def _beside(folder: Path) -> tuple[Path, Path]:
     return folder.with_name(ENVIRONMENT), folder.with_name(WORK)
 
 
-def _remove_scores(store: ResultStore, found: Submission) -> None:
-    """Remove the scores of the models that no other submission registers."""
+def _own_scores(store: ResultStore, found: Submission) -> list[str]:
+    """The keys of the scores of models that no other submission registers."""
     others = {name for each in submissions(store) if each.id != found.id for name in models_of(each)}
     mine = [name for name in models_of(found) if name not in others]
-    if mine:
-        store.remove(*store.frame(mine, latest=False, columns=["key"])["key"])
+    return list(store.frame(mine, latest=False, columns=["key"])["key"]) if mine else []
 
 
 def models_of(submission: Submission) -> list[str]:

@@ -10,11 +10,12 @@ import time
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from bsjax.results import ResultStore
 from bsjax.results.database import VARIABLE
-from bsjax.results.leases import this_process
+from bsjax.results.leases import is_gone, this_process
 from bsjax.submission import queue
 from bsjax.submission.queue import Step
 from bsjax.submission.steps import Came
@@ -23,6 +24,8 @@ from bsjax.submission.steps import Came
 _LEASE = 60.0
 _POLL, _SAYS = 2.0, 1.0
 _PART, _LONGEST_NOTE = 1 << 16, 300
+# File in the folder of an attempt that names its worker.
+_WHOSE = "worker"
 
 
 def work(
@@ -62,9 +65,12 @@ def work(
 
 def _run(store: ResultStore, step: Step, worker: str, said: Callable[[str], None]) -> None:
     """Run a step with its log and lease, and report its outcome to the queue."""
-    folder = queue.submission(store, step.submission).folder.with_name(queue.WORK)
-    shutil.rmtree(folder, ignore_errors=True)  # left by a worker that was killed
+    work = queue.submission(store, step.submission).folder.with_name(queue.WORK)
+    _remove_left(work)
+    # One per attempt, since a worker that has lost the step may not have noticed it yet.
+    folder = work / f"{step.id}.{step.attempt}"
     folder.mkdir(parents=True)
+    (folder / _WHOSE).write_text(this_process())
     answer = folder / "answer.json"
     command = [sys.executable, "-m", "bsjax.submission.steps", step.submission, step.name, str(answer)]
     # In a variable, since the address may contain a password and command lines are visible to all users.
@@ -90,6 +96,14 @@ def _run(store: ResultStore, step: Step, worker: str, said: Callable[[str], None
         queue.wait_for_review(store, step.id, came.reason, worker)
     else:
         queue.fail(store, step.id, worker, came.reason, peak=came.peak or None)
+
+
+def _remove_left(work: Path) -> None:
+    """Remove the folders of workers that were killed."""
+    for folder in work.glob("*"):
+        with suppress(OSError):
+            if is_gone((folder / _WHOSE).read_text()):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _followed(store: ResultStore, step: Step, worker: str, process: Any, said: Callable[[str], None]) -> bool:

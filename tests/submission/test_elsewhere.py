@@ -1,6 +1,8 @@
 """Jobs of a cluster run the steps of submissions: a command as Slurm has it, and the workers of Dask."""
 
+import platform
 import stat
+import subprocess
 import sys
 import time
 
@@ -8,6 +10,7 @@ import pytest
 
 from bsjax.results import ResultStore
 from bsjax.submission import elsewhere, queue
+from bsjax.submission.worker import work
 
 
 @pytest.fixture
@@ -68,3 +71,29 @@ def test_on_the_workers_of_dask(store, add):
         with elsewhere.by_dask(store, cluster.scheduler_address) as start:
             elsewhere.send(store, start, until_idle=True)
         assert ended(store, made) == ["done", "done"]
+
+
+@pytest.mark.slow
+def test_a_worker_that_has_lost_its_step_leaves_the_folder_of_the_next_alone(store, add):
+    made, there = add("one"), []
+    folder = made.folder.with_name("work")
+    (folder / "1.0").mkdir(parents=True)
+    (folder / "1.0" / "worker").write_text(gone())
+
+    def said(line):
+        if not there:
+            there.append([path.name for path in folder.iterdir()])
+            queue.cancel(store, made.id)
+            queue.retry(store, made.id)
+            work(store, until_idle=True)
+            there.append([path.name for path in folder.iterdir()])
+
+    work(store, until_idle=True, said=said)
+    assert there == [["1.1"], ["1.1"]] and ended(store, [made]) == ["done"] and not [*folder.iterdir()]
+
+
+def gone():
+    """The name of a process that has ended."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return f"{platform.node()} {process.pid}"

@@ -219,15 +219,18 @@ def test_a_submission_is_cancelled_and_its_worker_hears_of_it(store, add):
 
 
 def test_a_submission_is_removed_with_its_folder(store, add):
-    made = add()
+    made = add(visibility="private", facts={"registers": {"model": ["doe"]}})
     (made.folder / "model.py").write_text("")
     later = add()
     score = store.add_failure("m", "b", "no data", task=Task())
+    private = store.add_failure("doe", "b", "no data", task=Task())
     claimed(store)
     with pytest.raises(ValueError, match="is running: cancel it first"):
         queue.remove(store, made.id)
+    assert private in store.frame()["key"].tolist()
     queue.cancel(store, made.id)
     queue.remove(store, made.id)
+    assert store.frame()["key"].tolist() == [score]
     assert now(store, later).previous is None and later.folder.is_dir() and queue.steps(store, made.id) == []
     assert [*made.folder.parents[1].iterdir()] == [later.folder.parent]
     queue.remove(store, later.id)

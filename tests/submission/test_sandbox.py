@@ -17,6 +17,7 @@ from bsjax.core.identity.opened import following
 from bsjax.submission.environments import install
 from bsjax.submission.sandbox import Limits, Sandbox
 from bsjax.submission.sandbox.index import Index, reachable
+from bsjax.submission.sandbox.limits import Watch
 from bsjax.submission.sandbox.self_test import self_test
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
@@ -49,6 +50,12 @@ def test_what_the_watchdog_measures_is_no_input_of_a_score():
     with following() as followed, Sandbox().start(["/bin/sh", "-c", "sleep 1"]) as process:
         process.wait()
     assert followed.notes() == {}
+
+
+def test_a_folder_that_is_taken_away_ends_the_process(tmp_path):
+    process, watch = subprocess.Popen(["sleep", "60"]), Watch()
+    watch.follow(lambda: process.pid, Limits(), [tmp_path / "gone"], process.kill, threading.Event())
+    assert process.wait() and watch.kind == "disk" and "was taken away" in watch.reason
 
 
 @pytest.mark.slow

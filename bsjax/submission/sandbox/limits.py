@@ -162,7 +162,11 @@ def _sum(processes: Sequence[psutil.Process], held: Callable[[psutil.Process], i
 def _passed_on_disk(folders: Sequence[Path], limit: int) -> tuple[str, str] | None:
     size = files = 0
     for folder in folders:
-        if shutil.disk_usage(folder).free < _LEFT:
+        try:
+            free = shutil.disk_usage(folder).free
+        except OSError as error:  # unwatched, it could write without a limit
+            return "disk", f"a folder that it may write was taken away ({error.strerror})"
+        if free < _LEFT:
             return "disk", "the disk of this machine is full"
         for one in _sizes(folder):
             size, files = size + one, files + 1
