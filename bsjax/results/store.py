@@ -377,10 +377,9 @@ def _kept(connection: Connection, table: Table, row: Mapping[str, Any]) -> str:
     if insert_new(connection, table, [row]):
         return key
     of = table.c
-    if row["cell"] is not None:  # let grids find a score that was stored outside of one
-        alone = of.key == key, of.cell.is_(None), of.run_id.is_(None)
+    if row["cell"] is not None:  # let grids find a score that was stored outside of one, or from other files
         known = {name: row[name] for name in ("cell", "opened") if name in row}
-        connection.execute(update(table).where(*alone).values(known))
+        connection.execute(update(table).where(of.key == key).values(known))
     if connection.execute(select(of.id).where(of.key == key)).scalar() is not None:
         return key
     return connection.execute(select(of.key).where(of.run_id == run, of.task == task)).scalar_one()

@@ -332,6 +332,16 @@ def test_what_is_exported_whole_comes_back_as_it_was(tmp_path):
     assert sum(line.startswith('{"model": ') for line in lines) == n
 
 
+def test_raw_values_can_be_left_out_of_a_file_and_come_later(tmp_path, one, full):
+    export(full, tmp_path / "whole.json", scores=True)
+    new = import_scores(one, tmp_path / "whole.json", raw_values=False).new
+    assert not content(one)["raw_values"]
+    assert import_scores(one, tmp_path / "whole.json", raw_values=False) == Imported(known=new)
+    assert not content(one)["raw_values"]
+    assert import_scores(one, tmp_path / "whole.json") == Imported(known=new)
+    assert content(one)["raw_values"] == content(full)["raw_values"]
+
+
 def test_scores_without_their_raw_values_are_not_doubled(tmp_path, one):
     back = ResultStore(tmp_path / "back.db")
     one.add(made(), raw_values=False)

@@ -3,7 +3,7 @@
 import json
 import tempfile
 from collections.abc import Collection, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,11 @@ from sqlalchemy import select
 
 from bsjax.core.discovery import one_line
 from bsjax.core.left_behind import files_in
+from bsjax.labelled import Score
 from bsjax.labelled.plain_values import checked, said
 from bsjax.results import tables
 from bsjax.results.database import is_sqlite, is_url
+from bsjax.results.documents import document_of
 from bsjax.results.exchange.checked_rows import OTHERS, Found, Row, keep, keep_other
 from bsjax.results.exchange.exported_table import is_exported_table, read_exported_table
 from bsjax.results.exchange.leaderboard import read_leaderboard
@@ -75,7 +77,7 @@ def import_scores(
     files = files_in(path, "**/*.json") if path.is_dir() else [path]
     if not files:
         raise ValueError(f"no scores in {path}: expected files that end in .json")
-    known, refused, there = 0, [], set(keys_of(store, tables.scores))
+    known, refused, there = 0, [], _There(set(keys_of(store, tables.scores)), raw_values)
     # Files are read into a temporary store, which is then merged, so that all imports take one path.
     with tempfile.TemporaryDirectory() as folder, ResultStore(Path(folder) / "read.db") as read:
         for number, file in enumerate(files, 1):
@@ -107,8 +109,22 @@ def check_place(place: str | Path) -> None:
         raise FileNotFoundError(f"nothing at {place}: {_EXPECTED}")
 
 
-def _read_file(read: ResultStore, path: Path, there: Collection[str]) -> tuple[int, list[str]]:
-    """Read a file; returns the number of scores whose keys are there already, and a message for each invalid row."""
+@dataclass(frozen=True)
+class _There:
+    """The keys of the scores that a store has, and whether it may lack their unaggregated values."""
+
+    keys: Collection[str]
+    raw_values: bool
+
+    def has(self, row: Any) -> bool:
+        """Whether nothing of a score is to be added. Without its raw values, it gets another key than its own."""
+        if row.score is None or row.key not in self.keys:
+            return False
+        return not self.raw_values or document_of(Score.from_dict(row.score)).key != row.key
+
+
+def _read_file(read: ResultStore, path: Path, there: _There) -> tuple[int, list[str]]:
+    """Read a file; returns the number of scores that are there already, and a message for each invalid row."""
     if path.suffix.lower() == ".csv":
         found = read_exported_table(path) if is_exported_table(path) else read_leaderboard(path)
     else:
@@ -117,8 +133,7 @@ def _read_file(read: ResultStore, path: Path, there: Collection[str]) -> tuple[i
     for where, make in found:
         try:
             row = make()
-            # Without its raw values, a score gets another key than its original one.
-            if row is not None and row.score is not None and row.key in there:
+            if row is not None and there.has(row):
                 n_known += 1
             elif row is not None:
                 keep(read, row)
