@@ -276,8 +276,8 @@ def test_a_table_without_versions_has_those_of_the_benchmarks_here(tmp_path):
     path.write_text(f"{header}\npixels,{ours},scored,.5\npixels,Doe2026-pls,scored,.25\n")
     assert import_scores(store, path).new == 2
     assert store.frame().set_index("benchmark")["version"].to_dict() == {ours: 4, "Doe2026-pls": 0}
-    path.write_text(f"{header},version\npixels,{ours},scored,.5,2\n")
-    import_scores(store, path)
+    path.write_text(f"{header},version\npixels,{ours},scored,.5,2\nhmax,{ours},blocked,,\nhmax,{ours},missing,,\n")
+    assert import_scores(store, path) == Imported(new=1)
     assert sorted(store.frame(benchmarks=ours, latest=False)["version"]) == [2, 4]
 
 

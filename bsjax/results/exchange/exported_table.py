@@ -15,6 +15,8 @@ from bsjax.results.exchange.checked_rows import Found, Row
 from bsjax.results.exchange.exported import without_formula_mark
 
 _NEEDED = {"model", "benchmark", "state", "score"}
+# States of cells of a grid that were not run.
+_WITHOUT_SCORE = ("blocked", "missing")
 
 
 def is_exported_table(path: Path) -> bool:
@@ -43,6 +45,8 @@ def _read(cells: Mapping[str, str]) -> Any:
     numbers = {name: _number(cells, name) for name in ("seconds", "memory", "low", "high")}
     if cells.get("state") == "failed":
         return Row(**names, seconds=numbers["seconds"], error=cells.get("reason"))
+    if cells.get("state") in _WITHOUT_SCORE:
+        return None
     if cells.get("state") not in ("scored", "undefined"):
         raise ValueError(
             f"a score that is {cells.get('state')!r} is no single number, and not in a table: write it with "
