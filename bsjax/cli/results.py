@@ -108,7 +108,7 @@ def show(
     from bsjax.results.overview import entry
 
     with open_store(results) as store:
-        found = entry(store, key or _last_key(store, str(model), str(benchmark)))
+        found = entry(store, _last_key(store, str(model), str(benchmark)) if key is None else key)
         score = None if found["state"] == "failed" else store.score(found["key"])
     if as_json:
         typer.echo(json.dumps(found if score is None else score.to_dict(), indent=1))
@@ -265,7 +265,7 @@ def store_of_scores(place: str | None) -> ResultStore:
 
     try:
         return open_store(place, read_only=False)
-    except PermissionError as error:
+    except OSError as error:
         if place or os.environ.get(VARIABLE):
             raise
         instead = Path(tempfile.mkdtemp(prefix="bsjax-")) / "results.db"

@@ -218,14 +218,27 @@ def _tree(found: pd.DataFrame) -> tuple[Tree, list[str]]:
     """The tree of benchmarks with scores or failures, and notes on those that cannot be in it."""
     # The latest parent that is stated.
     parents = _pairs(found.sort_values("parent", key=lambda of: of != "", kind="stable"), "benchmark", "parent")
-    tree = benchmark_tree(parents)
+    circles = {name: above for name in parents if name in (above := _above(name, parents))}
+    tree = benchmark_tree({name: above for name, above in parents.items() if name not in circles})
     leaves = set(tree.leaves())
-    averaged = sorted(name for name in parents if name not in leaves)
+    averaged = sorted(name for name in parents if name not in leaves and name not in circles)
     notes = [
         f"{name} has scores of its own and is an average of other benchmarks; its own scores are not shown"
         for name in averaged
     ]
-    return tree.only(name for name in tree.leaves() if name in parents), notes
+    notes += [
+        f"{' under '.join([name, *circles[name]])}: {name} is averaged under itself; its scores are not shown"
+        for name in sorted(circles)
+    ]
+    return tree.only(name for name in tree.leaves() if name in parents and name not in circles), notes
+
+
+def _above(name: str, parents: Mapping[str, str]) -> list[str]:
+    """The parents above a benchmark, until one comes again."""
+    above: list[str] = []
+    while (name := parents.get(name, "")) and name not in above:
+        above.append(name)
+    return above
 
 
 def _pairs(found: pd.DataFrame, one: str, other: str) -> dict[str, str]:

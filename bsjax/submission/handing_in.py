@@ -3,6 +3,7 @@
 import shutil
 import uuid
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from bsjax.benchmarks import benchmark_registry
@@ -57,8 +58,8 @@ def hand_in(
 
     Raises:
         FileNotFoundError: there is no such folder or file.
-        ValueError: the submission is refused, registers nothing, or registers an identifier that is taken; the message
-            names it.
+        ValueError: the submission is refused, registers nothing, or registers an identifier that is taken, or no
+            benchmark matches; the message names it.
         OSError, ConnectionError, TimeoutError: the files or the store cannot be written.
     """
     place = cache_dir().absolute() / "submissions" / uuid.uuid4().hex
@@ -66,6 +67,8 @@ def hand_in(
         received = receive(Path(source), place, name=name)
         registers = registered_in(received.folder)
         _refuse_taken(store, registers, account)
+        if "model" in registers:
+            _refuse_unknown(store, registers, benchmarks)
         facts = {"registers": registers, "trusted": trusted, "benchmarks": list(benchmarks)}
         if "benchmark" in registers:
             facts["models"] = list(models)
@@ -105,6 +108,17 @@ def registered_in(folder: Path) -> dict[str, list[str]]:
             f"with a {MANIFEST} beside them"
         )
     return found
+
+
+def _refuse_unknown(store: ResultStore, registers: dict[str, list[str]], benchmarks: Sequence[str]) -> None:
+    """Refuse globs that match no benchmark that is registered here or was handed in, before anything is installed."""
+    of_submissions = [each.facts.get("registers", {}) for each in queue.submissions(store)]
+    known = {
+        *benchmark_registry,
+        *(name for each in (registers, *of_submissions) for name in each.get("benchmark", ())),
+    }
+    if not any(fnmatchcase(name, glob) for name in known for glob in benchmarks):
+        raise ValueError(f"no benchmark matches {some(list(map(repr, benchmarks)))}; see `bsjax list benchmarks`")
 
 
 def _refuse_taken(store: ResultStore, registers: dict[str, list[str]], account: int | None) -> None:

@@ -100,6 +100,12 @@ def test_show(store):
     assert Score.from_dict(json.loads(run("show", key, "--json").stdout)).to_dict() == score.to_dict()
 
 
+def test_show_an_empty_key(store):
+    store.add(made(0.5))
+    with pytest.raises(KeyError, match="no score or failure has a key that begins with ''"):
+        run("show", "")
+
+
 def test_show_a_failure_with_its_log(store):
     try:
         raise RuntimeError("it \x1b[31mfailed")

@@ -51,6 +51,17 @@ def test_ls_lists_the_state_of_each_since_when_and_why(store, add):
     assert "\x1b[31m" not in shown and max(map(len, shown.splitlines())) <= 80
 
 
+def test_what_would_be_scored_on_no_benchmark_is_refused(store, tmp_path, monkeypatch):
+    monkeypatch.setenv("BSJAX_HOME", str(tmp_path / "home"))
+    folder = tmp_path / "doe_net"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("from bsjax import model_registry\nmodel_registry['doe-net'] = lambda: None\n")
+    with pytest.raises(ValueError, match=r"no benchmark matches 'nothing\*'; see `bsjax list benchmarks`"):
+        run("submit", folder, "-b", "nothing*", "--queue")
+    assert queue.submissions(store) == [] and not [*(tmp_path / "home" / "submissions").iterdir()]
+    assert "queued" in run("submit", folder, "-b", "nothing*", "-b", "Simulated.V1-c*", "--queue").stdout
+
+
 def test_show_has_the_steps(store, add):
     made = add(facts={"packages": ["numpy==2.0"]})
     queue.finish(store, claimed(store).id, "w", peak=GIB)

@@ -12,6 +12,7 @@ from PIL import Image
 import bsjax
 from bsjax.activations.passes.results import OnDisk
 from bsjax.benchmarks.families.simulated.procedural import procedural_stimuli
+from bsjax.cli.results import store_of_scores
 from bsjax.data.importers.importing import import_data
 from bsjax.models.screen import place_on_screen
 from tests.support.disks import let_only_read, mounted_disk
@@ -56,6 +57,15 @@ def test_a_command_that_writes_nothing_runs(home):
     done = run_command("show", "Simulated.V1-rdm")
     assert done.returncode == 0 and done.stdout
     assert all("compiled programs" in line for line in done.stderr.splitlines()) and done.stderr.count("\n") <= 1
+
+
+def test_scores_are_kept_elsewhere_where_no_store_can_be_made(home, monkeypatch, capsys):
+    monkeypatch.delenv("BSJAX_RESULTS", raising=False)
+    with store_of_scores(None) as store:
+        assert capsys.readouterr().err.endswith(f"; scores of this run are kept in {store.place}\n")
+        shutil.rmtree(Path(store.place).parent)
+    with pytest.raises(OSError, match="cannot be made or opened"):
+        store_of_scores(str(home / "results.db"))
 
 
 def numbers(done):

@@ -61,6 +61,15 @@ def test_a_benchmark_with_scores_that_others_are_averaged_under_is_named(store):
     assert [node.identifier for node in read.leaves] == ["Doe2026-x"] and "Doe2026 has scores" in read.notes[0]
 
 
+def test_benchmarks_that_are_averaged_under_themselves_are_left_out_and_named(store):
+    parents = {"Doe-a": "Doe-b", "Doe-b": "Doe-a", "Roe": "Roe", "Doe-x": "Doe-a", "Moe": "V1"}
+    for name, above in parents.items():
+        store.add(scored("a", name, 0.5, parent=above))
+    read = records(store)
+    assert {node.identifier for node in read.leaves} == {"Doe-x", "Moe"} and len(read.notes) == 3
+    assert read.notes[0].startswith("Doe-a under Doe-b under Doe-a: Doe-a is averaged under itself")
+
+
 def test_a_store_of_nothing_but_averages_is_refused(store):
     for name in ("V1", "V2", "engineering_vision"):
         store.add(scored("a", name, 0.5, parent="Doe"))

@@ -94,9 +94,10 @@ def load_by_name(
     if not name.layers:
         listed = ", ".join(f"{layer} {shape}" for layer, shape in list(known.items())[:_MOST_LISTED])
         more = f", ... ({len(known)} in all)" if len(known) > _MOST_LISTED else ""
+        alone = identifier.removesuffix("@")
         raise ValueError(
-            f"{identifier!r} names no layer; add one, '{identifier}@LAYER', or one for each region, "
-            f"'{identifier}@V1=LAYER,IT=LAYER'. Its layers, with the shape for one image: {listed}{more}"
+            f"{identifier!r} names no layer; add one, '{alone}@LAYER', or one for each region, "
+            f"'{alone}@V1=LAYER,IT=LAYER'. Its layers, with the shape for one image: {listed}{more}"
         )
     in_full = {layer: layer for layer in known}
     if layers_of_base:

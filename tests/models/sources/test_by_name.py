@@ -1,5 +1,7 @@
 """Models of other libraries by name."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -60,6 +62,8 @@ def test_without_a_layer_all_are_listed(stored):
     name, _ = stored
     with pytest.raises(ValueError, match=r"names no layer; .*@V1=LAYER.* one image: a.1 \(4,\), b \(2, 5\)$"):
         bsjax.load_model(name)
+    with pytest.raises(ValueError, match=rf"'{re.escape(name)}@LAYER'.*'{re.escape(name)}@V1=LAYER"):
+        bsjax.load_model(f"{name}@")
     with pytest.raises(ValueError, match=r"has no layer 'bb'; nearest: b; its layers, .* b \(2, 5\)"):
         bsjax.load_model(f"{name}@bb")
 
