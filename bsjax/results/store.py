@@ -9,7 +9,7 @@ import traceback
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -179,6 +179,31 @@ class ResultStore:
             new = [{"digest": each, "content": raw[each]} for each in raw if each not in there]
             insert_new(connection, tables.raw_values, new)
             return _kept(connection, tables.scores, row)
+
+    def confirm(self, scores: Mapping[tuple[str, str], str]) -> None:
+        """Make stored scores that are valid now the latest of their pairs; a store that cannot be written stays.
+
+        A score that is followed by a failure, or by a score of other data, is added once more, with the present as its
+        start.
+
+        Args:
+            scores: (model, benchmark) -> the key of its score.
+        """
+        if not scores:
+            return
+        models, benchmarks, known = {m for m, _ in scores}, {b for _, b in scores}, set(scores.values())
+        latest = self.frame(models, benchmarks, columns=["model", "benchmark", "key", "version"]).to_numpy().tolist()
+        later = {(model, benchmark): version for model, benchmark, key, version in latest if key not in known}
+        for pair, key in scores.items():
+            if pair not in later:
+                continue
+            row = self.found(key, tables.scores)
+            score = self.score(row["key"])
+            if later[pair] > (score.provenance.benchmark_version or 0):
+                continue  # a later version of the benchmark counts, whatever is scored
+            now = replace(score, provenance=replace(score.provenance, start=_now()))
+            with suppress(PermissionError):
+                self.add(now, task=Task(cell=row["cell"]), memory=row["memory"], opened=row["opened"])
 
     def add_failure(
         self,

@@ -207,6 +207,18 @@ def test_a_score_that_was_kept_outside_of_a_grid_is_found_by_its_cell(store):
     assert store.scored(["c", "d"]) == {"d": [(key, {"a": "b"})]}
 
 
+def test_a_score_that_is_found_is_the_latest_of_its_pair_again(store):
+    pair = ORIGIN["model"], ORIGIN["benchmark"]
+    key = store.add(Score(0.5, provenance=ORIGIN), task=Task(cell="c"))
+    store.confirm({pair: key})
+    assert len(store.frame(latest=False)) == 1
+    store.add_failure(*pair, "the disk is not mounted")
+    assert store.frame()["state"].tolist() == ["failed"]
+    for _ in range(2):
+        store.confirm({pair: store.scored(["c"])["c"][0][0]})
+        assert store.frame()["score"].tolist() == [0.5] and len(store.frame(latest=False)) == 3
+
+
 def test_what_is_in_flight_is_taken_back_by_a_score_a_failure_or_by_hand(store):
     run, other = store.begin_run(3), store.begin_run(1)
     for task in ("a", "b", "c"):
