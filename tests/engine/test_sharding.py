@@ -16,7 +16,7 @@ from tests.support.paths import REPOSITORY
 
 SCRIPT = REPOSITORY / "tests" / "support" / "on_many_devices.py"
 COLLECTIVES = {
-    "ridge": {"all-reduce": 5, "all-gather": 1},
+    "ridge": {"all-reduce": 6, "all-gather": 1},
     "pls": {"all-reduce": 12, "all-gather": 1},
     # A CPU looks for the best feature by blocks, which cross the borders of shares; accelerators do not.
     "neuron_to_neuron": {"all-reduce": 6, "all-gather": 7, "all-to-all": 1, "collective-permute": 3},
