@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float
 from bsjax.engine.batches import batched_map
 from bsjax.engine.primitives.triangular import solve_with_cholesky
 from bsjax.engine.programs.fallbacks import with_fallback
-from bsjax.engine.tolerances import CANCELLED, rounding
+from bsjax.engine.tolerances import CANCELLED, LEFT_OF_SQUARES, rounding
 from bsjax.metrics.arrays import Features, HeldOut, HeldOutMask, PerStimulus, Scalar, Targets
 from bsjax.metrics.linalg.positive_definite import cholesky_if_well_posed, least_curvature
 from bsjax.metrics.numerics import inverse_root, nonzero
@@ -104,7 +104,7 @@ class Ridge(RidgeMapping):
         strong = (largest > _LEAST_FIT * alpha) & (largest > 0)
         residuals, well_posed = held_out_residuals(prepared, alpha, folds)
         y = prepared.centred.y[held_out]
-        left = _is_above_rounding(y - residuals, y, held_out_mask)
+        left = _is_above_rounding(y - residuals, prepared.centred.y, jnp.ones(len(prepared.centred.y), y.dtype), folds)
 
         def by_weights() -> Float[Array, "folds h q"]:
             return batched_map(lambda fold: _predicted(embedding, minimum_norm(prepared, alpha, fold), fold), folds)
@@ -131,7 +131,7 @@ class Ridge(RidgeMapping):
         scale, right = inverse_root(weights, counted), system.right[held_out]
         predicted = (right - residuals) * scale[held_out][:, :, None]
         largest = jnp.max(jnp.diagonal(system.matrix) * scale**2)
-        left = _is_above_rounding(predicted, right * scale[held_out][:, :, None], folds.mask)
+        left = _is_above_rounding(predicted, system.right * scale[:, None], weights, folds)
         return predicted, well_posed & (largest > _LEAST_FIT * alpha) & left
 
     def weights_within(
@@ -189,11 +189,26 @@ class Ridge(RidgeMapping):
 
 
 def _is_above_rounding(
-    predicted: Float[Array, "folds h q"], y: Float[Array, "folds h q"], mask: HeldOutMask
+    predicted: Float[Array, "folds h q"], y: Targets, weights: PerStimulus, folds: Fold
 ) -> Bool[Array, ""]:
-    """Whether predictions, differences of targets and residuals, differ by more than the rounding errors of these."""
-    terms = jnp.max(jnp.abs(y), axis=1, where=mask[:, :, None], initial=0.0)
-    return jnp.all((_spread(predicted, mask) > rounding(y, CANCELLED) * terms) | (terms == 0))
+    """Whether predictions, differences of targets and residuals, differ by more than the rounding errors of these.
+
+    Targets that are constant over the training stimuli of a fold, as of neuroids that respond once, do not count.
+
+    Args:
+        predicted: predictions of the held-out stimuli.
+        y: targets of all stimuli, whose weighted mean is 0.
+        weights: weights of the stimuli.
+        folds: the held-out stimuli.
+    """
+    held_out, mask = folds
+    times, held = jnp.where(mask, weights[held_out], 0.0)[:, :, None], y[held_out]
+    squares = jnp.sum(weights[:, None] * y**2, axis=0, keepdims=True)
+    trained = nonzero(jnp.sum(weights) - jnp.sum(times, axis=1))
+    left = squares - jnp.sum(times * held**2, axis=1) - jnp.sum(times * held, axis=1) ** 2 / trained
+    varies = left > rounding(y, LEFT_OF_SQUARES * len(y)) * squares
+    terms = jnp.max(jnp.abs(held), axis=1, where=mask[:, :, None], initial=0.0)
+    return jnp.all((_spread(predicted, mask) > rounding(y, CANCELLED) * terms) | ~varies)
 
 
 def _predicted(embedding: Float[Array, "n d"], weights: Float[Array, "d q"], fold: Fold) -> Float[Array, "h q"]:

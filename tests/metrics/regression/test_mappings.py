@@ -109,6 +109,17 @@ def test_stimuli_that_resemble_no_other_get_no_score(mapping):
     assert np.isfinite(validate(jnp.asarray(rng.normal(size=(40, 60))), y, folds, mapping)).all()
 
 
+@pytest.mark.parametrize(("orthogonal", "accurate"), [(False, True), (True, False)])
+def test_neuroids_that_respond_once_need_no_slower_way(orthogonal, accurate):
+    rng, folds = np.random.default_rng(0), folds_of(40, KFold(5))
+    x, y = rng.normal(size=(40, 60)), np.zeros((40, 2))
+    y[3, 0], y[:, 1] = 1.0, rng.normal(size=40)
+    x = np.linalg.qr(x.T)[0].T if orthogonal else x
+    gram, weights = jnp.asarray(40.0 * x @ x.T), jnp.ones(40)
+    found = Ridge(1.0).predict_weighted(gram, jnp.asarray(y), weights, *map(jnp.asarray, folds[:2]))
+    assert found[1] == accurate
+
+
 def test_rank_deficient_least_squares_keeps_weak_directions_in_float32():
     # The spectrum of a layer: noise far below a few strong directions, at the rounding errors of its Gram matrix.
     rng = np.random.default_rng(0)
