@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from sqlalchemy import Connection, Row, Table, delete, insert, literal, select, update
+from sqlalchemy import Connection, Row, Table, delete, exists, func, insert, literal, select, update
 
 from bsjax.benchmarks import benchmark_registry, benchmark_row
 from bsjax.core.digests.plain import digest_of_json
@@ -180,27 +180,36 @@ class ResultStore:
             insert_new(connection, tables.raw_values, new)
             return _kept(connection, tables.scores, row)
 
-    def confirm(self, scores: Mapping[tuple[str, str], str]) -> None:
+    def confirm(self, keys: Iterable[str]) -> None:
         """Make stored scores that are valid now the latest of their pairs; a store that cannot be written stays.
 
         A score that is followed by a failure, or by a score of other data, is added once more, with the present as its
-        start.
-
-        Args:
-            scores: (model, benchmark) -> the key of its score.
+        start. Later versions of the benchmark still count before it.
         """
-        if not scores:
-            return
-        models, benchmarks, known = {m for m, _ in scores}, {b for _, b in scores}, set(scores.values())
-        latest = self.frame(models, benchmarks, columns=["model", "benchmark", "key", "version"]).to_numpy().tolist()
-        later = {(model, benchmark): version for model, benchmark, key, version in latest if key not in known}
-        for pair, key in scores.items():
-            if pair not in later:
-                continue
-            row = self.found(key, tables.scores)
+        model, benchmark, failure = tables.models.c, tables.benchmarks.c, tables.failures.c
+        other, its_model, its_benchmark = (table.alias() for table in (tables.scores, tables.models, tables.benchmarks))
+        started = func.coalesce(tables.scores.c.started, "")
+        of_pair = (
+            (other.c.model_id == its_model.c.id)
+            & (other.c.benchmark_id == its_benchmark.c.id)
+            & (its_model.c.identifier == model.identifier)
+            & (its_benchmark.c.identifier == benchmark.identifier)
+        )
+        names = (failure.model == model.identifier) & (failure.benchmark == benchmark.identifier)
+        of_version = of_pair & (its_benchmark.c.version == benchmark.version)
+        followed = exists().where(names, failure.started > started) | exists().where(
+            of_version, other.c.started > started
+        )
+        replaced = exists().where(of_pair, its_benchmark.c.version > benchmark.version)
+        asked = select(tables.scores).join(tables.models).join(tables.benchmarks).where(followed, ~replaced)
+        with self.reading() as connection:
+            rows = [
+                row
+                for part in askable(keys)
+                for row in connection.execute(asked.where(tables.scores.c.key.in_(part))).mappings()
+            ]
+        for row in rows:
             score = self.score(row["key"])
-            if later[pair] > (score.provenance.benchmark_version or 0):
-                continue  # a later version of the benchmark counts, whatever is scored
             now = replace(score, provenance=replace(score.provenance, start=_now()))
             with suppress(PermissionError):
                 self.add(now, task=Task(cell=row["cell"]), memory=row["memory"], opened=row["opened"])

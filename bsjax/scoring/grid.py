@@ -235,7 +235,7 @@ def run_plan(
         raise ValueError(
             "timeout needs worker processes, since it stops a score by ending its process: give workers=1 or more"
         )
-    store.confirm({cell.names: cell.score for cell in planned if cell.score is not None})
+    store.confirm(cell.score for cell in planned if cell.score is not None)
     if not cells:
         return Grid(planned, store, None, ())
     from bsjax.scoring.runner import Runner

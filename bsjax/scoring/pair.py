@@ -141,7 +141,7 @@ def _outcomes(jobs: list[Job], store: Any) -> list[Outcome]:
     if kept is not None:
         from bsjax.results.reading import read_scores
 
-        kept.confirm(there)
+        kept.confirm(there.values())
         scores = dict(read_scores(kept, there.values()))
         came = {names: Outcome(*names, scores[key], state="found", key=key) for names, key in there.items()}
     if not missing:

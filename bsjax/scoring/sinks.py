@@ -121,7 +121,7 @@ class IntoStore(Sink):
         there = standing(cell.job, self.store.scored([key]).get(key, ()))
         if there is None:
             return None
-        self.store.confirm({cell.names: there})
+        self.store.confirm([there])
         score = self.store.score(there) if self.whole else None
         return Outcome(*cell.names, score, state="found", key=there)
 

@@ -210,12 +210,12 @@ def test_a_score_that_was_kept_outside_of_a_grid_is_found_by_its_cell(store):
 def test_a_score_that_is_found_is_the_latest_of_its_pair_again(store):
     pair = ORIGIN["model"], ORIGIN["benchmark"]
     key = store.add(Score(0.5, provenance=ORIGIN), task=Task(cell="c"))
-    store.confirm({pair: key})
+    store.confirm([key])
     assert len(store.frame(latest=False)) == 1
     store.add_failure(*pair, "the disk is not mounted")
     assert store.frame()["state"].tolist() == ["failed"]
     for _ in range(2):
-        store.confirm({pair: store.scored(["c"])["c"][0][0]})
+        store.confirm([store.scored(["c"])["c"][0][0]])
         assert store.frame()["score"].tolist() == [0.5] and len(store.frame(latest=False)) == 3
 
 
