@@ -112,7 +112,7 @@ def labelled(draw, of_numbers=False, least=0):
 @st.composite
 def scores(draw, depth=1):
     value = draw(st.floats() | labelled(of_numbers=True, least=1))
-    of_value = value.copy() if isinstance(value, xr.DataArray) else draw(st.floats())
+    of_value = abs(value.astype(float)) if isinstance(value, xr.DataArray) else abs(draw(st.floats()))
     nested = st.none() if not depth else st.none() | scores(depth - 1)
     return Score(
         value,

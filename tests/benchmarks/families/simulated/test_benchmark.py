@@ -38,7 +38,7 @@ def test_the_true_reliability_is_the_correlation_of_two_independent_measurements
 def test_the_estimated_ceiling_is_the_true_one_within_its_error(benchmarks):
     ceiling, truth = benchmarks["ridge"].ceiling, simulated.true_reliability()
     assert abs(ceiling.value - np.median(truth)) < ceiling.error
-    assert ceiling.error < 0.02
+    assert ceiling.error < 0.04  # over six objects
     np.testing.assert_allclose(ceiling.raw.mean("split"), truth, atol=0.12)
     assert np.corrcoef(ceiling.raw.mean("split"), truth)[0, 1] > 0.95
 
@@ -47,7 +47,7 @@ def test_the_estimated_ceiling_is_the_true_one_within_its_error(benchmarks):
 def test_the_model_that_generated_the_data_scores_one(benchmarks):
     score = benchmarks["neuron_to_neuron"](load_model(simulated.GENERATOR))
     assert abs(score.value - 1) < 2 * score.error
-    assert score.error < 0.03
+    assert score.error < 0.05
 
 
 @pytest.mark.slow
