@@ -129,7 +129,7 @@ def label(
     Raises:
         ValueError: a column of the stimulus set has the name of a neuroid coordinate.
     """
-    columns = ["stimulus_id", *(str(name) for name in stimuli.columns if name != "stimulus_id")]
+    columns = {str(name): name for name in ("stimulus_id", *stimuli.columns)}
     further = presentation_coords or {}
     taken = sorted({*coords, *further, "neuroid", "presentation"}.intersection(columns))
     if taken:
@@ -141,7 +141,7 @@ def label(
     return NeuroidAssembly(
         values,
         coords={
-            **{name: ("presentation", np.repeat(np.asarray(stimuli[name]), trials)) for name in columns},
+            **{name: ("presentation", np.repeat(np.asarray(stimuli[own]), trials)) for name, own in columns.items()},
             **{name: ("presentation", coord) for name, coord in further.items()},
             **{name: ("neuroid", getattr(coord, "_data", coord)) for name, coord in coords.items()},
         },

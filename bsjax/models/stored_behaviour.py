@@ -121,7 +121,7 @@ class StoredBehaviour:
                 f"{some(sorted(self._labels), 3)}"
             )
         columns = {str(name): np.asarray(shown[name]) for name in shown.columns}
-        coords = {name: ("presentation", values) for name, values in {**columns, "label": choices}.items()}
+        coords = {name: ("presentation", values) for name, values in {"label": choices, **columns}.items()}
         return BehavioralAssembly(choices[:, None], coords=coords, dims=["presentation", "choice"])
 
     def _of(self, shown: StimulusSet) -> np.ndarray:
@@ -228,6 +228,6 @@ def plain_condition(condition: str) -> str:
         ('0.6', 'clear')
     """
     try:
-        return f"{float(condition):g}"
+        return f"{float(condition):.15g}"
     except ValueError:
         return condition

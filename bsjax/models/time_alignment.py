@@ -51,6 +51,8 @@ def align_time(
     starts, ends = (np.asarray(assembly[f"time_bin_{side}"].values, float) for side in ("start", "end"))
     weights = [_weights(starts, ends, bin_, mode, outside) for bin_ in bins]
     values = assembly.data if isinstance(assembly.data, jax.Array) else assembly.values
+    if not jnp.issubdtype(values.dtype, jnp.floating):  # means of whole numbers need not be whole
+        values = values.astype(float)
     aligned = _in_bins(values, weights)
     of_others = {name: coord.variable for name, coord in assembly.coords.items() if "time_bin" not in coord.dims}
     return type(assembly)(aligned, {**of_others, **_borders_of(bins)}, assembly.dims, assembly.name, assembly.attrs)

@@ -50,3 +50,5 @@ def test_layers_of_different_axes_in_one_call(stimuli):
     assert red.shape == (2, 4)
     mean_red = activations.sel(neuroid=(activations["layer"] == "flat") & (activations["channel"] == 0))
     np.testing.assert_allclose(red.values.mean(1), mean_red.values[:, 0], rtol=1e-6)
+    numbered = stimuli([0, 1]).assign(**{"x": 1}).rename(columns={"x": 0})
+    assert model(numbered, ["flat"])["0"].values.tolist() == [1, 1]

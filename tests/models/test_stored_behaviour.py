@@ -51,6 +51,8 @@ def test_conditions_tell_answers_to_one_image_apart():
     model = asked({"": table(["a", "a"], ["cat", "dog"], condition=["0.60", "inf"])})
     shown = StimulusSet({"stimulus_id": ["a", "a"], "condition": [float("inf"), 0.6]})
     assert model.look_at(shown).values.tolist() == [["dog"], ["cat"]]
+    dates = asked({"": table(["a", "a"], ["cat", "dog"], condition=["20210101", "20210102"])})
+    assert dates.look_at(shown.assign(condition=[20210102, 20210101])).values.tolist() == [["dog"], ["cat"]]
     with pytest.raises(ValueError, match="has no column condition"):
         model.look_at(StimulusSet({"stimulus_id": ["a"]}))
 

@@ -28,6 +28,8 @@ def test_portions_weight_the_bins():
     assert aligned["time_bin_end"].values.tolist() == [100, 125, 200]
     assert aligned["stimulus_id"].values.tolist() == ["image000", "image001", "image002"]
     aligned.validate()
+    counts = align_time(there.copy(data=np.ones(there.shape, int)), [(0, 75)])
+    assert (counts.values == 1).all()
 
 
 def test_the_portion_is_of_the_bin_that_there_is():

@@ -118,7 +118,7 @@ def stimulus_filenames(stimulus_set: StimulusSet) -> list[str]:
         f"{name!r} is not a plain file name, and Brain-Score reads no folders in a zip: "
         "give another one in the column stimulus_path_within_store"
         for name in dict.fromkeys(names)
-        if not name or name in (".", "..") or any(mark in name for mark in "/\\\0")
+        if not name or is_left_behind(name) or any(mark in name for mark in "/\\\0")
     ]
     sources: dict[str, Path] = {}
     for name, path in zip(names, paths, strict=True):

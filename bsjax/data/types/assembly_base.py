@@ -44,11 +44,23 @@ def in_order_of(mine: xr.DataArray, other: Any) -> Any:
         if not all(name in one.coords and one.coords[name].dims == (dim,) for one in (mine, other)):
             continue
         ours, theirs = (pd.Index(one.coords[name].values) for one in (mine, other))
-        if ours.equals(theirs):
-            continue
         told_apart = not ours.is_unique and "repetition" in mine.coords and "repetition" in other.coords
-        other = reordered(other, mine, dim, [name, "repetition"] if told_apart else [name])
+        names = [name, "repetition"] if told_apart else [name]
+        # Stimuli in one order may stand beside other repetitions; those that only one array has cannot be matched.
+        if ours.equals(theirs) and not (told_apart and _are_permuted(mine, other, names)):
+            continue
+        other = reordered(other, mine, dim, names)
     return other
+
+
+def _are_permuted(mine: xr.DataArray, other: xr.DataArray, names: Sequence[str]) -> bool:
+    """Whether two arrays have the same rows by these coordinates, each once, in another order."""
+    here, there = (_rows(one, names) for one in (mine, other))
+    return not here.equals(there) and here.is_unique and here.sort_values().equals(there.sort_values())
+
+
+def _rows(one: xr.DataArray, names: Sequence[str]) -> pd.MultiIndex:
+    return pd.MultiIndex.from_frame(pd.DataFrame({name: one.coords[name].values for name in names}))
 
 
 def reordered(other: xr.DataArray, mine: xr.DataArray, dim: str, names: Sequence[str]) -> xr.DataArray:
@@ -57,10 +69,7 @@ def reordered(other: xr.DataArray, mine: xr.DataArray, dim: str, names: Sequence
     Raises:
         ValueError: one array has rows that the other lacks, or rows repeat.
     """
-    here, there = (
-        pd.MultiIndex.from_frame(pd.DataFrame({name: one.coords[name].values for name in names}))
-        for one in (mine, other)
-    )
+    here, there = (_rows(one, names) for one in (mine, other))
     rows = there.get_indexer(here) if there.is_unique and here.is_unique else np.array([-1])
     if len(here) != len(there) or (rows < 0).any():
         raise ValueError(

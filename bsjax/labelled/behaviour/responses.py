@@ -98,7 +98,15 @@ def answered(responses: ArrayLike, no_response: Collection[str] = ()) -> np.ndar
 
 
 def equal(responses: ArrayLike, truth: ArrayLike) -> np.ndarray:
-    """Mask of responses that equal the truth."""
+    """Mask of responses that equal the truth.
+
+    Raises:
+        ValueError: one side is text and the other numbers, of which none would be equal.
+    """
+    first = [next(iter(pd.Series(np.ravel(side), dtype=object).dropna()), None) for side in (responses, truth)]
+    text = [isinstance(value, str) for value in first if value is not None]
+    if len(set(text)) > 1:
+        raise ValueError(f"responses such as {first[0]!r} cannot equal truths such as {first[1]!r}: give both as text")
     return np.asarray(np.asarray(responses, object) == np.asarray(truth, object), bool)
 
 

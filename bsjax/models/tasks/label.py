@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
@@ -14,7 +15,7 @@ from bsjax.models.tasks.imagenet import indices_of, synsets
 _LOGITS = "logits"
 _AGGREGATIONS = {"mean": np.mean, "max": np.max}
 
-Labels = str | Sequence[str] | Mapping[str, Sequence[int]]
+Labels = str | Sequence[str] | Mapping[Any, Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class LabelTask:
     """
 
     layer: str
-    indices: Mapping[str, Sequence[int]] | None
+    indices: Mapping[Any, Sequence[int]] | None
     aggregation: str = "mean"
 
     @property
@@ -44,8 +45,9 @@ class LabelTask:
         chosen; the first in case of ties.
 
         Returns:
-            Strings, dims ``(presentation, choice)`` with one choice; coordinate ``label`` in addition to those of the
-            presentations, and for ImageNet also ``synset`` and ``logit``, the index of the class.
+            Labels as they were given, dims ``(presentation, choice)`` with one choice; coordinate ``label`` in addition
+            to those of the presentations, unless they have one, and for ImageNet also ``synset`` and ``logit``, the
+            index of the class.
         """
         logits = see(stimuli, [self.layer])
         values = np.asarray(logits.transpose("presentation", "neuroid").values, float)
@@ -59,7 +61,7 @@ class LabelTask:
             pool = _AGGREGATIONS[self.aggregation]
             of_labels = [pool(probabilities[:, list(classes)], axis=1) for classes in self.indices.values()]
             chosen = np.array(list(self.indices))[np.argmax(of_labels, axis=0)]
-        coords["label"] = ("presentation", chosen)
+        coords.setdefault("label", ("presentation", chosen))  # a column of the stimuli may hold their true label
         return BehavioralAssembly(chosen[:, None], coords=coords, dims=["presentation", "choice"])
 
 
@@ -86,7 +88,7 @@ def label_task(
     if aggregation not in _AGGREGATIONS:
         raise ValueError(f"aggregation must be one of {', '.join(_AGGREGATIONS)}, got {aggregation!r}")
     if isinstance(labels, Mapping):
-        indices = {str(label): [int(index) for index in classes] for label, classes in labels.items()}
+        indices = {label: [int(index) for index in classes] for label, classes in labels.items()}
     elif isinstance(labels, str):
         if labels != "imagenet":
             raise ValueError(f"labels must be 'imagenet', a list of labels, or a mapping, got {labels!r}")

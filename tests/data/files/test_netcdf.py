@@ -132,6 +132,7 @@ def test_attributes_that_netcdf_has_no_type_for(tmp_path):
     for name, value in arrays.items():
         np.testing.assert_array_equal(read.pop(name), value)
     assert read == attrs and type(read["number"]) is int and type(read["public"]) is bool
+    assert round_trip(recording(animal=np.array(["Fritz"])[0]), tmp_path).attrs == {"animal": "Fritz"}
 
 
 def test_of_the_stimulus_set_the_identifier_is_kept(tmp_path):

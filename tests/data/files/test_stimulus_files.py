@@ -148,6 +148,7 @@ def test_what_is_not_there(pair, tmp_path):
         (lambda s: s.drop(columns="stimulus_id"), "no column stimulus_id"),
         (lambda s: s.assign(stimulus_id=["x", "y", "z"]), "stimulus_paths lacks x, y, z"),
         (lambda s: s.assign(filename=["../x", "y", "z"]), "'../x' is not a plain file name"),
+        (lambda s: s.assign(filename=["._x", "y", "z"]), "'._x' is not a plain file name"),
         (lambda s: s.get_stimulus("001").unlink() or s, "no such file: .*source1.PNG"),
     ],
 )

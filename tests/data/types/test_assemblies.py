@@ -213,6 +213,10 @@ def test_arithmetic_goes_by_neuroid_and_repetition():
     one = labelled("aabb", [1, 2, 3, 4], repetition=[0, 1, 0, 1])
     other = one.isel(presentation=[3, 1, 0, 2])
     assert (one - other).values.ravel().tolist() == [0, 0, 0, 0]
+    # Also where the stimuli are in one order and their repetitions in another; other repetitions go by position.
+    assert (one - one.isel(presentation=[1, 0, 3, 2])).values.ravel().tolist() == [0, 0, 0, 0]
+    later = one.assign_coords(repetition=("presentation", [2, 3, 2, 3]))
+    assert (one - later[::1]).values.ravel().tolist() == [0, 0, 0, 0]
     units = DataAssembly([1.0, 2.0], {"neuroid_id": ("neuroid", ["x", "y"])}, ["neuroid"])
     assert float(units.dot(units[::-1])) == 5 and float(xr.DataArray(units[::-1]) @ units) == 5
     plain = xr.DataArray(other).assign_coords(note="kept")

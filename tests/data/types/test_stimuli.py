@@ -53,6 +53,10 @@ def test_joined_sets_bring_all_their_paths():
     both = pd.concat([first, second])
     assert both.stimulus_paths == {"a": Path("a.png"), "b": Path("b.png")}
     assert both.identifier is None  # neither name is that of the whole
+    other = StimulusSet([{"stimulus_id": "a"}], stimulus_paths={"a": "other.png"})
+    with pytest.raises(ValueError, match="different files to stimulus_id a"):
+        pd.concat([first, other])
+    assert pd.merge(first, other, on="stimulus_id").stimulus_paths == {"a": Path("a.png")}
 
 
 def test_an_unknown_stimulus_lists_the_nearest(stimuli):

@@ -193,6 +193,8 @@ def test_accuracy_leaves_out_and_counts_what_has_no_response():
     score = Accuracy()(np.array(["a", None, "b", "c"], object), np.array(["a", "b", "x", np.nan], object))
     assert (score.value, score.n_units, score.n_undefined) == (0.5, 4, 2)
     assert math.isnan(Accuracy()([None], ["a"]).value)
+    with pytest.raises(ValueError, match="give both as text"):
+        Accuracy()(["0", "1"], [0, 1])
 
 
 def test_messages_name_what_is_wrong():

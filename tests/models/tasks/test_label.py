@@ -65,6 +65,10 @@ def test_networks_of_other_classes(logits):
     assert task.layer == "output"
     one_hot = np.eye(10)[[1, 2, 8, 9]] * 9
     assert task(seeing(one_hot), STIMULI).values[:, 0].tolist() == ["odd", "even", "even", "odd"]
+    # Labels stay numbers, and a column of the stimuli stays the truth.
+    task = label_task("net", {"output": (10,)}, {0: [0, 2, 4, 6, 8], 1: [1, 3, 5, 7, 9]})
+    named = task(seeing(one_hot), STIMULI.assign(label=[1, 1, 1, 1]))
+    assert named.values[:, 0].tolist() == [1, 0, 0, 1] and named["label"].values.tolist() == [1, 1, 1, 1]
 
 
 def test_index_sets():

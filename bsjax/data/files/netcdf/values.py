@@ -220,7 +220,8 @@ def _plain(value: Any) -> Any:
     """The value if netCDF has a type for it, else None."""
     if isinstance(value, str):
         # netCDF text ends at a null character, and must be valid Unicode; JSON escapes both.
-        return value if "\0" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value) else None
+        plain = "\0" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
+        return str(value) if plain else None
     if isinstance(value, (bool, np.bool_)):
         return None
     if type(value) in (float, np.float32, np.float64) or isinstance(value, np.integer):
