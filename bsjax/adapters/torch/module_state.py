@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -42,10 +43,13 @@ class RecordingHook:
 
 @contextmanager
 def own_state(module: torch.nn.Module) -> Iterator[None]:
-    """Restore the tensors that a module holds in addition to its weights, such as the state of a spiking network.
+    """Restore what a module holds in addition to its weights, such as the state of a spiking network.
 
-    Every batch thus starts from the network's initial state. A tensor that is changed in place, rather than replaced,
-    stays changed.
+    Every batch thus starts from the network's initial state: all attributes of all submodules are again the objects
+    that they were, and lists, dicts and sets among them hold again what they held. This holds for flags too, as a
+    module that makes a table in its first call also notes that it has. A module that adds parameters or submodules is
+    still being built, and keeps what it has made. A tensor that is changed in place, rather than replaced, stays
+    changed.
 
     Example:
         >>> import torch
@@ -65,21 +69,42 @@ def own_state(module: torch.nn.Module) -> Iterator[None]:
     usual = vars(torch.nn.Module()).keys() - {"_buffers"}
     parts = [vars(part) for part in module.modules()]
     before = [{name: value for name, value in part.items() if name not in usual} for part in parts]
-    inner = [value for held in before for value in held.values() if isinstance(value, dict | list)]
-    contents = [copy.copy(value) for value in inner]
+    contents = [[(value, copy.copy(value)) for value in _containers(held)] for held in before]
+    built = [part["_parameters"].keys() | part["_modules"].keys() for part in parts]
     try:
         yield
     finally:
-        for value, content in zip(inner, contents, strict=True):  # in place, because submodules may share it
-            if any(map(torch.is_tensor, value.values() if isinstance(value, dict) else value)):
-                value.clear()
-                value.update(content) if isinstance(value, dict) else value.extend(content)
-        for part, held in zip(parts, before, strict=True):
-            for name in part.keys() - usual:
-                if name not in held and torch.is_tensor(part[name]):
-                    del part[name]
-                elif name in held and (torch.is_tensor(part[name]) or torch.is_tensor(held[name])):
-                    part[name] = held[name]
+        for part, held, inner, names in zip(parts, before, contents, built, strict=True):
+            if part["_parameters"].keys() | part["_modules"].keys() != names:
+                continue
+            for value, content in inner:  # in place, because submodules may share it
+                if not _is_same(value, content):
+                    value.clear()
+                    value.extend(content) if isinstance(value, list) else value.update(content)
+            for name in part.keys() - usual - held.keys():
+                del part[name]
+            part.update(held)
+
+
+def _containers(attributes: dict[str, Any]) -> list[Any]:
+    """The lists, dicts and sets among attributes, each once, also those within others."""
+    found: dict[int, Any] = {}
+    left = [*attributes.values()]
+    while left:
+        value = left.pop()
+        if isinstance(value, (dict, list, set, tuple)) and id(value) not in found:
+            found[id(value)] = value
+            left += value.values() if isinstance(value, dict) else value
+    return [value for value in found.values() if not isinstance(value, tuple)]
+
+
+def _is_same(value: Any, content: Any) -> bool:
+    """Whether a container holds the same objects; to compare tensors would be to compare their elements."""
+    if len(value) != len(content):
+        return False
+    if isinstance(value, dict):
+        return all(key in value and value[key] is each for key, each in content.items())
+    return value == content if isinstance(value, set) else all(map(operator.is_, value, content))
 
 
 @contextmanager

@@ -316,6 +316,46 @@ def test_a_layer_that_does_not_run_for_every_batch(stimuli, tmp_path, kept):
     assert model(stimuli([brightest]), "bright").shape == (1, 108)
 
 
+def keeps_a_tuple(net, x):
+    net.held = net.cell(x.mean((2, 3)), net.held)
+    return net.held[0]
+
+
+def makes_a_table_once(net, x):
+    x = x.flatten(2)
+    if x.shape[1] > net.held:
+        net.held, net.table = x.shape[1], torch.arange(x.shape[1]) / 10.0
+    return x * net.table[:, None]
+
+
+def makes_a_buffer_once(net, x):
+    if not net.held:
+        net.register_buffer("table", torch.ones(1))
+        net.held = True
+    return x * net.table
+
+
+def builds_itself_once(net, x):
+    if not net.held:
+        net.layer, net.held = torch.nn.Linear(3, 2), True
+    return net.layer(x.mean((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("function", "held"),
+    [(keeps_a_tuple, None), (makes_a_table_once, 0), (makes_a_buffer_once, False), (builds_itself_once, False)],
+)
+def test_every_batch_starts_from_the_same_state(stimuli, function, held):
+    net = Calls(function, cell=torch.nn.LSTMCell(3, 2))
+    net.held = held
+    model, shown = from_torch(net, "net", SIX, cache=None, batch_size=2), stimuli(range(5))
+    model.layers()
+    first, second = (model(shown, ["output"]).values for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    alone = from_torch(net, "net", SIX, cache=None, batch_size=1)(shown, ["output"])
+    np.testing.assert_allclose(alone.values, first, atol=1e-6)
+
+
 def test_parameters_are_counted_once():
     net = small_net()
     net.add_module("shared", net.fc)
