@@ -139,6 +139,16 @@ class Runner:
                 f"for {n} images; the first axis must be the image"
             )
 
+    def _check_length(self, batch: Batch, layers: Sequence[str]) -> None:
+        """Check that the first axis follows the number of images, which may equal that of tokens by chance."""
+        # What is cached has been tried with two images before.
+        new = [layer for layer in layers if not any(layer in shapes for shapes in self._shapes.values())]
+        if new and not self.network.is_pure and _length(batch) > _OF_TWO:
+            shapes = self._all_shapes(jax.tree.map(lambda leaf: leaf[:_OF_TWO], batch))
+            for layer in new:
+                if layer in shapes:
+                    self._check_first_axis(layer, shapes[layer], _OF_TWO)
+
     def batches(self, items: Sequence[Item], size: int, first: int = 0) -> Generator[Filled]:
         """The items from ``first`` on, in batches; see :func:`~bsjax.activations.inputs.batches.filled_batches`."""
         return filled_batches(self.identifier, items, size, self.preprocess, first, self.network.is_compiled)
@@ -160,9 +170,10 @@ class Runner:
                         f"stimulus {ids[0]!r}, though it does for others: choose a layer that runs for every batch"
                     )
             raise unknown_layers(self.identifier, missing, known)
-        self._given.update(layers)
         for layer in layers:
             self._check_first_axis(layer, tuple(outputs[layer].shape), _length(batch))
+        self._check_length(batch, [layer for layer in layers if layer not in self._given])
+        self._given.update(layers)
         return {layer: outputs[layer] for layer in layers}
 
     def checked(self, layer: str, output: Any, shape: tuple[int, ...], ids: Sequence[object]) -> np.ndarray:

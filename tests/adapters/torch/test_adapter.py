@@ -70,7 +70,7 @@ def test_only_what_is_compiled_gets_batches_of_one_size(stimuli):
     net.register_forward_pre_hook(lambda _module, inputs: sizes.append(len(inputs[0])))
     model = from_torch(net, "net", SIX, batch_size=4, cache=None)
     assert model(stimuli(list(range(10))), "output").shape == (10, 108)
-    assert sizes == [4, 4, 2]
+    assert sizes == [4, 2, 4, 2]  # two images tell whether the first axis of a layer is that of the images
 
 
 def test_layers_in_the_order_of_their_computation():
@@ -314,6 +314,14 @@ def test_a_layer_that_does_not_run_for_every_batch(stimuli, tmp_path, kept):
     with pytest.raises(ValueError, match=line + "though it does for others: choose a layer that runs"):
         model(stimuli([brightest, darker]), ["bright"])
     assert model(stimuli([brightest]), "bright").shape == (1, 108)
+
+
+def test_tokens_as_many_as_images_are_not_taken_for_them(stimuli):
+    tokens = Calls(lambda net, x: net.layer(x.flatten(2).permute(2, 0, 1)).mean(0), layer=torch.nn.Identity())
+    model = from_torch(tokens, "net", imagenet_preprocessing(2), cache=None, batch_size=4)
+    with pytest.raises(ValueError, match="layer 'layer' .* the first axis must be the image"):
+        model(stimuli(range(8)), "layer")
+    assert model(stimuli(range(8)), "output").shape == (8, 3)
 
 
 def keeps_a_tuple(net, x):
