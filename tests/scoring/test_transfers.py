@@ -111,7 +111,7 @@ def test_torch_gives_its_memory_away(shown):
     source = from_torch(
         net, "torch", preprocess=imagenet_preprocessing(size=6), batch_size=N, cache=None, keep_on_device=True
     )(shown, "0")
-    np.testing.assert_array_equal(np.asarray(source.data), made[-1].detach().numpy()[:N].reshape(N, -1))
+    np.testing.assert_array_equal(np.asarray(source.data), made[0].detach().numpy()[:N].reshape(N, -1))
     assert (np.asarray(source.data) < 0).any()
 
 
