@@ -183,8 +183,8 @@ class ResultStore:
     def confirm(self, keys: Iterable[str]) -> None:
         """Make stored scores that are valid now the latest of their pairs; a store that cannot be written stays.
 
-        A score that is followed by a failure, or by a score of other data, is added once more, with the present as its
-        start. Later versions of the benchmark still count before it.
+        A score that is followed by a failure, or by a score of the same task with other data, is added once more, with
+        the present as its start. Later versions of the benchmark still count before it, as do scores with other draws.
         """
         model, benchmark, failure = tables.models.c, tables.benchmarks.c, tables.failures.c
         other, its_model, its_benchmark = (table.alias() for table in (tables.scores, tables.models, tables.benchmarks))
@@ -196,7 +196,8 @@ class ResultStore:
             & (its_benchmark.c.identifier == benchmark.identifier)
         )
         names = (failure.model == model.identifier) & (failure.benchmark == benchmark.identifier)
-        of_version = of_pair & (its_benchmark.c.version == benchmark.version)
+        same_task = other.c.task.is_not_distinct_from(tables.scores.c.task)
+        of_version = of_pair & (its_benchmark.c.version == benchmark.version) & same_task
         followed = exists().where(names, failure.started > started) | exists().where(
             of_version, other.c.started > started
         )
@@ -212,7 +213,7 @@ class ResultStore:
             score = self.score(row["key"])
             now = replace(score, provenance=replace(score.provenance, start=_now()))
             with suppress(PermissionError):
-                self.add(now, task=Task(cell=row["cell"]), memory=row["memory"], opened=row["opened"])
+                self.add(now, task=Task(name=row["task"], cell=row["cell"]), memory=row["memory"], opened=row["opened"])
 
     def add_failure(
         self,

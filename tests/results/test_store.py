@@ -209,9 +209,15 @@ def test_a_score_that_was_kept_outside_of_a_grid_is_found_by_its_cell(store):
 
 def test_a_score_that_is_found_is_the_latest_of_its_pair_again(store):
     pair = ORIGIN["model"], ORIGIN["benchmark"]
-    key = store.add(Score(0.5, provenance=ORIGIN), task=Task(cell="c"))
+    at = {"start": "2026-01-01T00:00:00+00:00"}
+    key = store.add(Score(0.5, provenance=ORIGIN | at), task=Task(name="plain", cell="c"))
     store.confirm([key])
-    assert len(store.frame(latest=False)) == 1
+    in_draws = store.add(
+        Score(0.6, provenance=ORIGIN | {"start": "2026-01-02T00:00:00+00:00"}), task=Task(name="draws")
+    )
+    store.confirm([key, in_draws])
+    assert len(store.frame(latest=False)) == 2
+    store.remove(in_draws)
     store.add_failure(*pair, "the disk is not mounted")
     assert store.frame()["state"].tolist() == ["failed"]
     for _ in range(2):

@@ -119,7 +119,7 @@ def _registrations(tree: ast.AST, names: dict[str, str]) -> Iterator[tuple[str, 
                 if registry and isinstance(target, ast.Subscript):
                     yield registry, target.slice, ""
         elif isinstance(node, ast.Call):
-            function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            function = ast.unparse(node.func).rpartition(".")[2]
             given = {keyword.arg: keyword.value for keyword in node.keywords}
             identifier = node.args[0] if node.args else given.get("identifier", given.get("name"))
             summary = node.args[2] if len(node.args) > 2 else given.get("summary")

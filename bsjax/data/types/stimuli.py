@@ -90,13 +90,14 @@ class StimulusSet(pd.DataFrame):
         if joined:
             paths: dict[Hashable, Path] = {}
             for source in joined:
-                ours, theirs = paths, source.stimulus_paths
-                other = [each for each in ours.keys() & theirs.keys() if Path(ours[each]) != Path(theirs[each])]
-                if other and len(self) == sum(
-                    map(len, joined)
-                ):  # rows of both; a merge takes the files of its left side
-                    raise ValueError(f"stimulus sets that are joined give different files to stimulus_id {some(other)}")
-                paths = {**theirs, **ours}
+                more = source.stimulus_paths
+                differ = [each for each in paths.keys() & more.keys() if Path(paths[each]) != Path(more[each])]
+                # The rows of both remain; a merge, which joins rows, takes the files of its left side.
+                if differ and len(self) == sum(map(len, joined)):
+                    raise ValueError(
+                        f"stimulus sets that are joined give different files to stimulus_id {some(differ)}"
+                    )
+                paths = {**more, **paths}
             identifiers = {source.identifier for source in joined}
             self.stimulus_paths = paths
             self.identifier = identifiers.pop() if len(identifiers) == 1 else None

@@ -191,16 +191,8 @@ class Ridge(RidgeMapping):
 def _is_above_rounding(
     predicted: Float[Array, "folds h q"], y: Targets, weights: PerStimulus, folds: Fold
 ) -> Bool[Array, ""]:
-    """Whether predictions, differences of targets and residuals, differ by more than the rounding errors of these.
-
-    Targets that are constant over the training stimuli of a fold, as of neuroids that respond once, do not count.
-
-    Args:
-        predicted: predictions of the held-out stimuli.
-        y: targets of all stimuli, whose weighted mean is 0.
-        weights: weights of the stimuli.
-        folds: the held-out stimuli.
-    """
+    """Whether predictions, differences of targets (of weighted mean 0) and residuals, differ by more than rounding."""
+    # Targets that are constant over the training stimuli of a fold, as of neuroids that respond once, do not count.
     held_out, mask = folds
     times, held = jnp.where(mask, weights[held_out], 0.0)[:, :, None], y[held_out]
     squares = jnp.sum(weights[:, None] * y**2, axis=0, keepdims=True)
